@@ -28,6 +28,7 @@ import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
+import { requireSealedLog } from './audit/log-went-back.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
@@ -134,6 +135,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now }) : undefined
   const egress = createEgress({ configuration, logger })
   stop.onStop('resources', 'egress', () => egress.close())
+  // Before anything is appended to an event store that may be a wrong copy.
+  if (objects !== undefined)
+    await clearly('VAULT_DATABASE_URL', () => requireSealedLog({ configuration, store, vault, objects, egress }))
   const identityProvider = objects === undefined ? undefined : createIdentityProvider(configuration, egress, now)
   const processor =
     runsProcessor && objects !== undefined && identityProvider !== undefined

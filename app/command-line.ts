@@ -5,6 +5,7 @@ import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
 import { readMailAddress } from '../platform/kit/mail-address.ts'
 import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
+import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
@@ -39,6 +40,7 @@ export type Command =
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
+  | { readonly name: 'audit'; readonly order: AuditOrder }
   | { readonly name: 'witness'; readonly order: WitnessOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
@@ -59,6 +61,7 @@ export const usage = `Usage: npm run platform -- COMMAND
   verify receipt FILE --jwks FILE
           checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
           Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
+${auditUsage}
   witness  --data DIR  --log VKEY…  [--port N]  [--name NAME]
           a witness of sealed logs, on a machine of its own. It signs a seal only if the log never went back. Prints
           "witness <address> <vkey>" for WITNESSES of the platform. HOST is its address (127.0.0.1), 8430 its port
@@ -76,6 +79,7 @@ export function readCommand(args: readonly string[]): Command {
       return { name: 'up' }
     }
     if (name === 'serve') return readServe(rest)
+    if (name === 'audit') return { name, order: readAudit(rest) }
     if (name === 'witness') return readWitness(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))

@@ -10,6 +10,7 @@ import {
   type ClientOrder,
   type RejectedEventsOrder,
 } from './command-line.ts'
+import type { AuditOrder } from './audit/orders.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
@@ -36,6 +37,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => projections(command.order))
     case 'foreign-events':
       return orExit(() => foreignEvents(command.order))
+    case 'audit':
+      return audit(command.order)
     case 'witness':
       return orExit(() => live((surroundings) => witness(command.order, surroundings)))
     case 'verify-receipt':
@@ -118,6 +121,21 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
     `  health         ${address}/health`,
     `  metrics        ${address}/metrics`,
   ].join('\n')
+}
+
+/** Exit code 1 means faults of the log. Everything that prevents the check is 2. */
+async function audit(order: AuditOrder): Promise<void> {
+  tolerateClosedOutput()
+  try {
+    const { runAudit } = await import('./audit/run.ts')
+    const { code, text } = await runAudit(order, process.env)
+    if (code === 0 || order.action === 'verify') process.stdout.write(`${text}\n`)
+    else process.stderr.write(`platform: ${text}\n`)
+    process.exitCode = code
+  } catch (error) {
+    process.stderr.write(`platform: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(order.action === 'accept-older-log' ? 1 : 2)
+  }
 }
 
 async function witness(order: WitnessOrder, { logger, stop }: Surroundings): Promise<string> {

@@ -10,7 +10,8 @@ export function isRole(name: string): name is Role {
 
 /** Variables that every command on real servers needs. */
 export const serverNeeds: readonly string[] = ['ESDB_URL', 'DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS']
-const objectStore = ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
+/** Variables of the object store. */
+export const objectStoreNeeds: readonly string[] = ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
 // Every API instance issues and accepts tokens of one address. Services call each other there with one client.
 const services = ['BASE_URL', 'SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET']
 
@@ -19,9 +20,9 @@ const keycloak = ['KEYCLOAK_BASE_URL', 'KEYCLOAK_REALM', 'KEYCLOAK_CLIENT_ID', '
 
 /** Required variables of each role, without those that have a default. */
 const needs: Readonly<Record<Role, readonly string[]>> = {
-  api: [...serverNeeds, ...objectStore, ...services],
+  api: [...serverNeeds, ...objectStoreNeeds, ...services],
   projector: serverNeeds,
-  processor: [...serverNeeds, ...objectStore, ...services, ...provider],
+  processor: [...serverNeeds, ...objectStoreNeeds, ...services, ...provider],
 }
 
 /** Required variables of roles on real servers, for the profile and the providers that the environment names. */

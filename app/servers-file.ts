@@ -10,7 +10,14 @@ import { readJsonFile } from '../platform/kit/json-reading.ts'
  * `<data dir>/servers.json`: addresses of the servers of a running `platform up`, for commands next to it. Contains
  * passwords.
  */
-const Servers = Type.Object({ ESDB_URL: Type.String(), DATABASE_URL: Type.String(), VAULT_DATABASE_URL: Type.String() })
+const Servers = Type.Object({
+  ESDB_URL: Type.String(),
+  DATABASE_URL: Type.String(),
+  VAULT_DATABASE_URL: Type.String(),
+  S3_ENDPOINT: Type.Optional(Type.String()),
+  S3_ACCESS_KEY_ID: Type.Optional(Type.String()),
+  S3_SECRET_ACCESS_KEY: Type.Optional(Type.String()),
+})
 export type Servers = Static<typeof Servers>
 
 export function serversFile(dataDir: string): string {
@@ -26,9 +33,21 @@ export async function keepServers({
   esdbUrl = '',
   databaseUrl = '',
   vaultDatabaseUrl = '',
+  s3Endpoint,
+  s3AccessKeyId,
+  s3SecretAccessKey,
 }: Configuration): Promise<{ forget(): Promise<void> }> {
   const file = serversFile(dataDir)
-  const servers: Servers = { ESDB_URL: esdbUrl, DATABASE_URL: databaseUrl, VAULT_DATABASE_URL: vaultDatabaseUrl }
+  const objectStore =
+    s3Endpoint === undefined || s3AccessKeyId === undefined || s3SecretAccessKey === undefined
+      ? {}
+      : { S3_ENDPOINT: s3Endpoint, S3_ACCESS_KEY_ID: s3AccessKeyId, S3_SECRET_ACCESS_KEY: s3SecretAccessKey }
+  const servers: Servers = {
+    ESDB_URL: esdbUrl,
+    DATABASE_URL: databaseUrl,
+    VAULT_DATABASE_URL: vaultDatabaseUrl,
+    ...objectStore,
+  }
   await writeDurably(file, `${JSON.stringify(servers, null, 2)}\n`, 0o600)
   return { forget: () => rm(file, { force: true }) }
 }

@@ -17,9 +17,16 @@ export async function* logSealsOf(
 
 /** The codec checked the shape; this tells the types apart. */
 function sealOf({ type, data }: DomainEvent): LogSealEvent {
+  const seal = sealIn(type, data)
+  if (seal === undefined) throw new Error(`${type} is no event of the stream of seals`)
+  return seal
+}
+
+/** Undefined for a content of another form. */
+export function sealIn(type: string, data: unknown): LogSealEvent | undefined {
   const { LogSealed, LogCosigned, OlderLogAccepted } = logSealEvents
   if (type === 'LogSealed' && Check(LogSealed.schema, data)) return { type, data }
   if (type === 'LogCosigned' && Check(LogCosigned.schema, data)) return { type, data }
   if (type === 'OlderLogAccepted' && Check(OlderLogAccepted.schema, data)) return { type, data }
-  throw new Error(`${type} is no event of the stream of seals`)
+  return undefined
 }

@@ -42,7 +42,7 @@ import {
   type StreamPlace,
   type StreamRange,
 } from './raw-calls.ts'
-import { readLogBackwards, readLogForwards, readRawStream, type ReadTiming } from './reading.ts'
+import { readLogBackwards, readLogForwards, readRawStream, type LogStart, type ReadTiming } from './reading.ts'
 import type { StoredBytes } from './log-frames.ts'
 import { StateCache } from './state-cache.ts'
 import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -364,7 +364,7 @@ export class EventStore {
     after: Position,
   ): AsyncGenerator<{ readonly position: Position; readonly recordedAt: string }, void, undefined> {
     this.#refuseWhenClosed()
-    return readLogForwards(this.#connection.subscriptions, after, this.#readTiming, (frame) => ({
+    return readLogForwards(this.#connection.subscriptions, { after }, this.#readTiming, (frame) => ({
       position: frame.position,
       recordedAt: frame.open().created.toISOString(),
     }))
@@ -385,12 +385,12 @@ export class EventStore {
   }
 
   /**
-   * Every event after a position as it is stored, foreign ones included, but not those of the server's own streams.
+   * Every event from a place on as it is stored, foreign ones included, but not those of the server's own streams.
    * Decodes and checks nothing. May end early: compare the last position with `head`.
    */
-  readStoredLog(after: Position): AsyncGenerator<StoredBytes, void, undefined> {
+  readStoredLog(start: LogStart): AsyncGenerator<StoredBytes, void, undefined> {
     this.#refuseWhenClosed()
-    return readLogForwards(this.#connection.subscriptions, after, this.#readTiming, (frame) => frame.stored())
+    return readLogForwards(this.#connection.subscriptions, start, this.#readTiming, (frame) => frame.stored())
   }
 
   /** Whether this installation signed the event for its place. Says nothing about its content. */

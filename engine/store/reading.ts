@@ -75,23 +75,26 @@ export async function* readLogBackwards(
   }
 }
 
+/** Where a read of the log begins: after a position, or with the event at it. */
+export type LogStart = { readonly after: Position } | { readonly at: Position }
+
 /**
- * What `take` makes of the events of the whole log after a position, without those of the server's own streams. Ends where
+ * What `take` makes of the events of the whole log from a place on, without those of the server's own streams. Ends where
  * the server ended, which proves nothing about the end of the log. A consumer that stops reading holds the read up.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
 export async function* readLogForwards<Taken>(
   connection: NodeConnection,
-  after: Position,
+  start: LogStart,
   timing: ReadTiming,
   take: (frame: LogFrame) => Taken,
 ): AsyncGenerator<Taken, void, undefined> {
-  let seen = after
+  let seen = 'after' in start ? start.after : undefined
   yield* resumed('$all', timing, async function* (leftMs) {
-    const from = seen
+    const from = seen ?? ('at' in start ? start.at : start.after)
     for await (const frame of readFrames(connection, '$all', () => openRawLog(connection, from), timing, leftMs)) {
       // A read from a position starts with the event at that position.
-      if (frame.isUpTo(from)) continue
+      if (seen !== undefined && frame.isUpTo(seen)) continue
       seen = frame.position
       if (!frame.stream.startsWith('$')) yield take(frame)
     }

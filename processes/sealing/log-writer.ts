@@ -224,8 +224,9 @@ export class LogWriter {
 }
 
 /** A vault from a backup may be older than the seals. They are signed too. */
-function newestOf(record: LogRecord, sealed: LogSealState): LogRecord {
+export function newestOf(record: LogRecord, sealed: LogSealState): LogRecord {
   if (sealed === null || sealed.size <= sealedPartOf(record).size) return record
+  if (parseCheckpoint(sealed.checkpoint).origin !== logName(record)) return record
   return { ...record, checkpoint: sealed.checkpoint, position: sealed.position }
 }
 

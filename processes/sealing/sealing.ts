@@ -34,6 +34,9 @@ export interface Sealing {
   close(): Promise<void>
 }
 
+/** Name of the advisory lock of the process that seals. */
+export const sealingLock = 'sealing'
+
 /** How often the log is read, at most, in milliseconds. */
 const mostPollMs = 5_000
 /** After each page of an old log, other work of the process has its turn. */
@@ -73,7 +76,7 @@ export function startSealing(options: SealingOptions): Sealing {
   }
 
   const running = runOnOneInstance({
-    lock: 'sealing',
+    lock: sealingLock,
     pool,
     logger,
     standbyMs: mostPollMs,
@@ -125,7 +128,7 @@ async function addNext(
   pageEvents: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for await (const event of store.readStoredLog(writer.position)) {
+  for await (const event of store.readStoredLog({ after: writer.position })) {
     if (signal.aborted) return false
     if (isSealedStream(event.stream)) writer.add(event)
     if (writer.waiting >= pageEvents) return true

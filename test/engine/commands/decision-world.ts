@@ -16,6 +16,8 @@ export interface DecisionWorld extends CommandDependencies {
   readonly orgId: TenantId
   /** Address of the event store, for other clients than the platform. */
   readonly url: string
+  /** Folder of the embedded node's data. */
+  readonly nodeDir: string
   /** Of the vault, for another process. */
   readonly vaultUrl: string
   readonly masterKeys: string
@@ -56,6 +58,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     otherStore,
     storeOf,
     url: node.url,
+    nodeDir: node.dataDir,
     vaultUrl: database.vaultUrl,
     masterKeys,
     vault,

@@ -102,7 +102,7 @@ test('the stored log has each event with its bytes, in its order, after a positi
   const stored = []
   for await (const event of readLogForwards(
     connection.subscriptions,
-    after,
+    { after },
     { silenceMs: 5_000, budgetMs: 5_000 },
     (frame) => frame.stored(),
   ))

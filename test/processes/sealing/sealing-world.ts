@@ -25,6 +25,8 @@ export const origin = 'log.example/test'
 export interface SealingWorld extends DecisionWorld {
   readonly objects: ObjectStore
   readonly servers: SealingServers
+  /** The servers, for a command. */
+  readonly env: Readonly<Record<string, string>>
   /** Appends so many events, each to a stream of its own. */
   write(events: number): Promise<void>
   /** All events that belong to the sealed log, in their order. */
@@ -55,7 +57,8 @@ export async function openSealingWorld(): Promise<SealingWorld> {
 
   async function stored(): Promise<StoredBytes[]> {
     const events: StoredBytes[] = []
-    for await (const event of store.readStoredLog(startOfLog)) if (isSealedStream(event.stream)) events.push(event)
+    for await (const event of store.readStoredLog({ after: startOfLog }))
+      if (isSealedStream(event.stream)) events.push(event)
     return events
   }
   async function record(): Promise<LogRecord> {
@@ -66,6 +69,15 @@ export async function openSealingWorld(): Promise<SealingWorld> {
     ...world,
     objects,
     servers,
+    env: {
+      ESDB_URL: world.url,
+      VAULT_DATABASE_URL: world.vaultUrl,
+      MASTER_KEYS: world.masterKeys,
+      S3_ENDPOINT: server.endpoint,
+      S3_BUCKET: 'assessments',
+      S3_ACCESS_KEY_ID: account.accessKeyId,
+      S3_SECRET_ACCESS_KEY: account.secretAccessKey,
+    },
     stored,
     record,
     async write(events) {
@@ -76,7 +88,7 @@ export async function openSealingWorld(): Promise<SealingWorld> {
     },
     async sealAll(given = servers) {
       const writer = await LogWriter.open(given, newRecord(origin))
-      for await (const event of store.readStoredLog(writer.position))
+      for await (const event of store.readStoredLog({ after: writer.position }))
         if (isSealedStream(event.stream)) writer.add(event)
       if (writer.waiting > 0) await writer.seal()
       return writer

@@ -1,0 +1,82 @@
+import { decodeRecord, type LogRecord } from '../../contracts/audit/log-record.ts'
+import type { Configuration, Environment } from '../../platform/configuration/configuration.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { createEgress, type Egress } from '../../platform/outbound/egress.ts'
+import { connectObjectStore, type ObjectStore } from '../../platform/storage/object-store.ts'
+import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import { openVault, type Vault } from '../../platform/vault/vault.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
+import { newestOf } from '../../processes/sealing/log-writer.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { logSealStream } from '../../streams/log-seals/aggregate.ts'
+import { findServers } from '../projections/servers.ts'
+import { objectStoreNeeds, serverNeeds } from '../roles.ts'
+import { clearly } from '../start-errors.ts'
+
+/** What commands about the sealed log need. */
+export interface AuditServers {
+  readonly configuration: Configuration
+  readonly store: EventStore
+  readonly vault: Vault
+  readonly objects: ObjectStore
+  readonly egress: Egress
+  close(): Promise<void>
+}
+
+/** Connects to the servers of the environment, or of a `platform up` that runs on the data folder. */
+export async function openAuditServers(env: Environment): Promise<AuditServers> {
+  const found = await findServers(env, [...serverNeeds, ...objectStoreNeeds], 'audit')
+  return connectAuditServers(found.configuration, await found.masterKeys())
+}
+
+export async function connectAuditServers(
+  configuration: Configuration,
+  masterKeys: MasterKeyRing,
+): Promise<AuditServers> {
+  const {
+    vaultDatabaseUrl = '',
+    esdbUrl = '',
+    s3Endpoint = '',
+    s3AccessKeyId = '',
+    s3SecretAccessKey = '',
+  } = configuration
+  const logger = createLogger({ level: 'silent' })
+  const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultDatabaseUrl, masterKeys }))
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
+  const egress = createEgress({ configuration, logger })
+  const objects = connectObjectStore({
+    endpoint: s3Endpoint,
+    region: configuration.s3Region,
+    bucket: configuration.s3Bucket,
+    accessKeyId: s3AccessKeyId,
+    secretAccessKey: s3SecretAccessKey,
+    now: () => new Date(),
+  })
+  return {
+    configuration,
+    store,
+    vault,
+    objects,
+    egress,
+    async close() {
+      objects.close()
+      await egress.close()
+      await store.close()
+      await vault.close()
+    },
+  }
+}
+
+/** What is known of the newest seal: by the vault, or by a later event. Undefined if nothing was sealed. */
+export async function readNewestRecord({
+  store,
+  vault,
+}: {
+  readonly store: Pick<EventStore, 'load'>
+  readonly vault: Pick<Vault, 'record'>
+}): Promise<LogRecord | undefined> {
+  const kept = await vault.record('sealed-log')
+  if (kept === undefined) return undefined
+  const { state } = await store.load(logSealStream)
+  return newestOf(decodeRecord(kept.bytes), state)
+}

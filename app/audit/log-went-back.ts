@@ -1,0 +1,137 @@
+import { positionIn } from '../../contracts/audit/event-index.ts'
+import { logKeyOf } from '../../contracts/audit/log-keys.ts'
+import { blockLeaves, blockPath, bytesOf, logFolder, tileReader } from '../../contracts/audit/log-objects.ts'
+import {
+  decodeRecord,
+  logName,
+  sealedPartOf,
+  type LogRecord,
+  type SealedPart,
+} from '../../contracts/audit/log-record.ts'
+import { isSealedStream } from '../../contracts/audit/sealed-events.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { comparePositions, formatPosition } from '../../platform/kit/positions.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
+import { checkpointRefusal, type SignedCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
+import { entryOf } from '../../platform/transparency-log/event-entry.ts'
+import { leafHash } from '../../platform/transparency-log/merkle.ts'
+import { TileError, TileTree, tileWidth } from '../../platform/transparency-log/tiles.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { Witness } from '../../processes/adapters/witness.ts'
+import { newestOf } from '../../processes/sealing/log-writer.ts'
+import { logSealStream } from '../../streams/log-seals/aggregate.ts'
+
+export interface CheckedServers {
+  readonly configuration: Pick<Configuration, 'witnesses' | 'sealOrigin'>
+  readonly store: Pick<EventStore, 'load' | 'readStoredLog'>
+  readonly vault: Pick<Vault, 'record' | 'sealKey'>
+  readonly objects: Pick<ObjectStore, 'read'>
+  readonly egress: Egress
+}
+
+/** The event store lacks events that were sealed, or has others in their place. */
+export class LogWentBackError extends Error {
+  override readonly name = 'LogWentBackError'
+  readonly code = 'log-went-back'
+
+  constructor(reason: string) {
+    super(
+      `log-went-back: ${reason}. Restore a newer copy of the event store, or accept this one with "platform audit accept-older-log --reason …"`,
+    )
+  }
+}
+
+/** A start does not wait longer for a witness, in milliseconds. */
+const witnessMs = 2_000
+
+/**
+ * Refuses an event store that is older than its newest seal, or whose last events are not those that were sealed. The
+ * vault knows the newest seal; a witness knows it too if the vault is from the same backup.
+ * @throws LogWentBackError, ConfigurationError
+ */
+export async function requireSealedLog(servers: CheckedServers): Promise<void> {
+  const kept = await servers.vault.record('sealed-log')
+  if (kept === undefined) return
+  const record = decodeRecord(kept.bytes)
+  const { sealOrigin } = servers.configuration
+  if (sealOrigin !== undefined && sealOrigin !== record.origin)
+    throw new ConfigurationError(`SEAL_ORIGIN must be ${record.origin}: the first seal fixed it`)
+  const { state } = await servers.store.load(logSealStream)
+  const newest = newestOf(record, state)
+  const part = sealedPartOf(newest)
+  if (part.checkpoint !== undefined) await requireEvents(servers, newest.generation, part, part.checkpoint)
+  await requireWitnessed(servers, newest)
+}
+
+/** The root of the tiles is that of the checkpoint, and the last sealed events are those of the tiles. */
+async function requireEvents(
+  { store, objects }: CheckedServers,
+  generation: number,
+  { size, position }: SealedPart,
+  checkpoint: SignedCheckpoint,
+): Promise<void> {
+  const tree = new TileTree(size, tileReader(objects, generation))
+  const first = Math.max(Math.floor((size - 1) / tileWidth) - 1, 0) * tileWidth
+  const start = await startOf(objects, generation, first, size)
+  if (start === undefined || !(await rootOf(tree))?.equals(checkpoint.root))
+    throw new LogWentBackError(
+      'the tiles of the sealed log do not fit its newest seal: they are newer, or some are lost',
+    )
+  let leaf = first
+  for await (const event of store.readStoredLog({ at: start })) {
+    if (!isSealedStream(event.stream)) continue
+    if (!leafHash(entryOf(event)).equals(await tree.leaf(leaf)))
+      throw new LogWentBackError(`the event at ${formatPosition(event.position)} is not the one that was sealed there`)
+    leaf += 1
+    if (leaf === size) {
+      if (comparePositions(event.position, position) === 0) return
+      throw new LogWentBackError('the last sealed event has another position')
+    }
+  }
+  throw new LogWentBackError(`the event store ends before its newest seal, which covers ${size} events`)
+}
+
+async function rootOf(tree: TileTree): Promise<Buffer | undefined> {
+  try {
+    return await tree.root()
+  } catch (error) {
+    if (error instanceof TileError) return undefined
+    throw error
+  }
+}
+
+/** Position of the first event of a tile. Undefined if the index is missing. */
+async function startOf(objects: CheckedServers['objects'], generation: number, leaf: number, size: number) {
+  const block = Math.floor(leaf / blockLeaves)
+  const leaves = Math.min(size - block * blockLeaves, blockLeaves)
+  const stored = await bytesOf(objects, logFolder(generation) + blockPath(block, leaves))
+  return stored === undefined ? undefined : positionIn(stored, leaf)
+}
+
+/** Only what our own key signed counts: a witness cannot stop a start by itself. */
+async function requireWitnessed(
+  { configuration, vault, objects, egress }: CheckedServers,
+  record: LogRecord,
+): Promise<void> {
+  if (configuration.witnesses.length === 0) return
+  const name = logName(record)
+  const key = logKeyOf(name, await vault.sealKey(record.generation))
+  const { size } = sealedPartOf(record)
+  await Promise.all(
+    configuration.witnesses.map(async (address) => {
+      const witness = new Witness(egress, address)
+      const newest = await witness.newest(name, AbortSignal.timeout(witnessMs))
+      if (newest === undefined || checkpointRefusal(newest, [key]) !== undefined) return
+      if (newest.size > size)
+        throw new LogWentBackError(
+          `the witness ${witness.key.name} has signed ${newest.size} events, and ${size} are sealed`,
+        )
+      const root = await rootOf(new TileTree(newest.size, tileReader(objects, record.generation)))
+      if (root?.equals(newest.root) !== true)
+        throw new LogWentBackError(`the witness ${witness.key.name} has signed another log`)
+    }),
+  )
+}

@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util'
+
+export interface VerifyOrder {
+  readonly isJson: boolean
+  /** Size of a seal. Undefined: from the start of the log. */
+  readonly from: number | undefined
+  /** Undefined: the keys of the vault. */
+  readonly key: string | undefined
+  readonly witnesses: readonly string[]
+}
+
+export interface AcceptOrder {
+  readonly reason: string
+}
+
+export interface CheckOrder {
+  readonly file: string
+  readonly key: string
+  readonly witnesses: readonly string[]
+}
+
+export type AuditOrder =
+  | ({ readonly action: 'verify' } & VerifyOrder)
+  | ({ readonly action: 'accept-older-log' } & AcceptOrder)
+  | ({ readonly action: 'check' } & CheckOrder)
+
+export const auditUsage = `  audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
+          reads the whole log, and compares it with its seals, tiles, signatures and witnesses. Exit code: 0 nothing
+          was changed, 1 faults, 2 it could not be checked
+  audit check FILE  --key VKEY  [--witness VKEY]…
+          checks a proof of /v1/audit/log/proof, without any server. Exit code as above
+  audit accept-older-log  --reason TEXT
+          for a restored event store that lacks sealed events, while the platform is stopped: begins a new sealed log
+          that names the last seal of the old one`
+
+/** @throws Error with a message for the operator */
+export function readAudit(args: readonly string[]): AuditOrder {
+  const [action, ...rest] = args
+  if (action === 'verify') return readVerify(rest)
+  if (action === 'check') return readCheck(rest)
+  if (action === 'accept-older-log') return readAccept(rest)
+  throw new Error('audit takes verify, check or accept-older-log')
+}
+
+function readVerify(args: string[]): AuditOrder {
+  const { values } = parseArgs({
+    args,
+    options: {
+      json: { type: 'boolean', default: false },
+      from: { type: 'string' },
+      key: { type: 'string' },
+      witness: { type: 'string', multiple: true, default: [] },
+    },
+  })
+  if (values.from !== undefined && !/^[1-9]\d{0,14}$/.test(values.from))
+    throw new Error('--from must be a number above 0')
+  const from = values.from === undefined ? undefined : Number(values.from)
+  return { action: 'verify', isJson: values.json, from, key: values.key, witnesses: values.witness }
+}
+
+function readCheck(args: string[]): AuditOrder {
+  const options = {
+    key: { type: 'string' },
+    witness: { type: 'string', multiple: true, default: [] as string[] },
+  } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const [file, ...others] = positionals
+  if (file === undefined || others.length > 0) throw new Error('audit check takes one file')
+  if (values.key === undefined) throw new Error('audit check needs --key VKEY')
+  return { action: 'check', file, key: values.key, witnesses: values.witness ?? [] }
+}
+
+function readAccept(args: string[]): AuditOrder {
+  const { values } = parseArgs({ args, options: { reason: { type: 'string' } } })
+  const reason = values.reason?.trim() ?? ''
+  if (reason === '' || reason.length > 500)
+    throw new Error('audit accept-older-log needs --reason, 1 to 500 characters')
+  return { action: 'accept-older-log', reason }
+}

@@ -1,0 +1,23 @@
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import type { Verdict } from './check-command.ts'
+import type { AuditOrder } from './orders.ts'
+
+/** Loads only what the command needs: a check of a proof needs no server. */
+export async function runAudit(order: AuditOrder, env: Environment): Promise<Verdict> {
+  switch (order.action) {
+    case 'check': {
+      const { checkFile } = await import('./check-command.ts')
+      return checkFile(order)
+    }
+    case 'accept-older-log': {
+      const { acceptOlderLog } = await import('./accept-older-log.ts')
+      return { code: 0, text: JSON.stringify(await acceptOlderLog(env, order), null, 2) }
+    }
+    case 'verify': {
+      const { verificationText, verifyConfiguredLog } = await import('./verify-command.ts')
+      const verification = await verifyConfiguredLog(env, order)
+      const text = order.isJson ? JSON.stringify(verification, null, 2) : verificationText(verification)
+      return { code: verification.faults.length === 0 ? 0 : 1, text }
+    }
+  }
+}

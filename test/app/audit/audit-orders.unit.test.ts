@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { readAudit } from '../../../app/audit/orders.ts'
+
+test.each([
+  [['verify'], { action: 'verify', isJson: false, from: undefined, key: undefined, witnesses: [] }],
+  [
+    ['verify', '--json', '--from', '300', '--key', 'k', '--witness', 'a', '--witness', 'b'],
+    { action: 'verify', isJson: true, from: 300, key: 'k', witnesses: ['a', 'b'] },
+  ],
+  [['check', 'proof', '--key', 'k'], { action: 'check', file: 'proof', key: 'k', witnesses: [] }],
+  [['check', '--key', 'k', 'p', '--witness', 'w'], { action: 'check', file: 'p', key: 'k', witnesses: ['w'] }],
+  [['accept-older-log', '--reason', ' a disk broke '], { action: 'accept-older-log', reason: 'a disk broke' }],
+])('audit %j is understood', (args, order) => expect(readAudit(args)).toEqual(order))
+
+test.each([
+  [[], 'audit takes'],
+  [['other'], 'audit takes'],
+  [['verify', '--from', '0'], '--from must be'],
+  [['verify', '--from', 'x'], '--from must be'],
+  [['check'], 'takes one file'],
+  [['check', 'a', 'b', '--key', 'k'], 'takes one file'],
+  [['check', 'a'], 'needs --key'],
+  [['accept-older-log'], 'needs --reason'],
+  [['accept-older-log', '--reason', 'x'.repeat(501)], 'needs --reason'],
+])('audit %j is refused', (args, reason) => expect(() => readAudit(args)).toThrow(reason))

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cosign, withCosignatures } from '../../../platform/transparency-log/cosignature.ts'
+import { entryOf } from '../../../platform/transparency-log/event-entry.ts'
+import { formatProof } from '../../../platform/transparency-log/log-proof.ts'
+import { leafHash, rootOf } from '../../../platform/transparency-log/merkle.ts'
+import { formatVkey } from '../../../platform/transparency-log/signed-note.ts'
+import { TileTree } from '../../../platform/transparency-log/tiles.ts'
+import { event, newKey, signed } from './planted-log.ts'
+
+const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
+const [log, witness, stranger] = [newKey('log.example/x'), newKey('w.example', 4), newKey('log.example/x')]
+let folder: string
+let file: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'proof-'))
+  file = join(folder, 'event.tlog-proof')
+  const entries = Array.from({ length: 9 }, (_, at) => entryOf(event('consent-1', at, at + 1)))
+  const leaves = entries.map(leafHash)
+  const checkpoint = signed({ size: 9, root: () => rootOf(leaves) }, log)
+  const cosigned = withCosignatures(checkpoint, [cosign(checkpoint, witness.key, witness.privateKey, 1_800_000_000)])
+  const hashes = await new TileTree(9, async () => Buffer.concat(leaves)).inclusionProof(4)
+  await writeFile(file, formatProof({ extra: entries[4], index: 4, hashes, checkpoint: cosigned }))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function check(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, 'audit', ...args], { env: {} }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+test('checks a proof without any server, and prints the event that it proves', async () => {
+  const { code, stdout } = await check(
+    'check',
+    file,
+    '--key',
+    formatVkey(log.key),
+    '--witness',
+    formatVkey(witness.key),
+  )
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    entry: { stream: 'consent-1', revision: 4, type: 'ConsentRecorded' },
+    origin: 'log.example/x',
+    size: 9,
+    witnesses: [{ name: 'w.example', at: '2027-01-15T08:00:00.000Z' }],
+  })
+})
+
+test('ends with 1 for a proof that does not hold, and with 2 if it cannot check', async () => {
+  const other = await check('check', file, '--key', formatVkey(stranger.key))
+  expect(other).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('not signed with the key of --key'),
+  })
+  const missing = await check('check', join(folder, 'nothing'), '--key', formatVkey(log.key))
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') })
+  expect(await check('check', file, '--key', 'x')).toMatchObject({ code: 2 })
+  expect(await check('verify')).toMatchObject({ code: 2, stderr: expect.stringContaining('audit needs ESDB_URL') })
+})
