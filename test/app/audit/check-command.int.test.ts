@@ -30,9 +30,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function check(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, 'audit', ...args], { env: {} }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
+    execFile(
+      process.execPath,
+      [main, 'audit', ...args],
+      { env: { PLATFORM_DATA_DIR: folder } },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+      },
+    )
   })
 }
 
