@@ -65,7 +65,7 @@ export async function openPastWorld(): Promise<PastWorld> {
   const asOf = createPastAnswers({
     ...given,
     now: () => new Date(),
-    logger: createLogger({ level: 'error' }),
+    logger: createLogger({ level: 'warn' }),
     services: servicesFor,
   })
   const accesses: Access[] = []

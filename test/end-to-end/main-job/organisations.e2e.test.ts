@@ -417,6 +417,63 @@ test('a malformed id gives the same answer as an unknown id', async () => {
   }
 })
 
+/** A client of an auditor. Only platform callers grant its scopes. */
+async function auditorOf(org: string): Promise<ApiClient> {
+  const { admin_api_secret: secret } = platform.process.credentials
+  const answer = await fetch(`${platform.baseUrl}/v1/auth/clients?org_id=${org}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-admin-api-secret': secret ?? '' },
+    body: JSON.stringify({ name: 'Auditor', org_id: org, scopes: ['audit:read', 'audit:read-phi'] }),
+  })
+  const body: unknown = await answer.json()
+  const secrets = { client_id: textAt(body, 'client_id'), client_secret: textAt(body, 'client_secret') }
+  return watched.watch(await platform.connect(secrets))
+}
+
+test('auditors see timelines and the past of their own organisation only', async () => {
+  const [ours, theirs] = [await auditorOf(orgId), await auditorOf(strangerOrgId)]
+  const idOf = (operationId: string) => owned[operationId]?.['id'] ?? ''
+  const subjects = {
+    patient_id: patientId,
+    case_id: idOf('getCase'),
+    assessment_id: idOf('getAssessment'),
+    ai_review_id: idOf('getAiReview'),
+    task_id: idOf('getHumanReviewTask'),
+    workflow_instance_id: idOf('getWorkflowInstance'),
+    notification_id: idOf('getNotification'),
+    user_id: idOf('getUser'),
+    client_id: idOf('getOauthClient'),
+    subscription_id: idOf('getWebhookSubscription'),
+  }
+  const headers = { 'x-request-id': 'a-request' }
+  for (const [name, id] of Object.entries(subjects)) {
+    const mine = await ours.call(`/v1/audit/timeline?${name}=${id}&with_phi=true`)
+    expect([name, mine.status, at(mine.body, 'data', 0, 'actor', 'kind')]).toEqual([name, 200, expect.any(String)])
+    const foreign = await theirs.call(`/v1/audit/timeline?${name}=${id}&with_phi=true`, { headers })
+    expect([name, foreign.status]).toEqual([name, 404])
+    const unknown = await theirs.call(`/v1/audit/timeline?${name}=${unknownId}&with_phi=true`, { headers })
+    expect(formOf(foreign)).toBe(formOf(unknown))
+    expect((await theirs.call(`/v1/audit/timeline?${name}=${id}&org_id=${orgId}`)).status).toBe(404)
+  }
+  const now = new Date(Date.now() - 1_000).toISOString()
+  const paths = at((await ours.call('/v1/audit/as-of/paths')).body, 'paths')
+  const past = operations.filter(
+    ({ path, operationId }) => Array.from(Object(paths)).includes(path) && operationId in owned,
+  )
+  const shown: string[] = []
+  for (const operation of past.filter(({ operationId }) => !answersAnyPatient.includes(operationId))) {
+    const path = pathWith(operation, owned[operation.operationId] ?? {})
+    const asked = `/v1/audit/as-of?at=${now}&path=${encodeURIComponent(path)}`
+    const foreign = await theirs.call(asked)
+    expect([path, foreign.status, at(foreign.body, 'status')]).toEqual([path, 200, 404])
+    const mine = await ours.call(asked)
+    expect([path, mine.status]).toEqual([path, 200])
+    if (at(mine.body, 'status') === 200) shown.push(path)
+  }
+  // The others were removed by the tests above.
+  expect(shown.length).toBeGreaterThan(20)
+})
+
 test('ids of another organisation in bodies and queries are unknown', async () => {
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
