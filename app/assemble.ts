@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
 import { openAccessLog } from '../commands/audit/access-log.ts'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { openSealedLog } from '../contracts/audit/sealed-log.ts'
 import { auditRecords } from '../contracts/audit/records-in-order.ts'
 import { openChannels } from '../contracts/events/channels.ts'
 import { countStreams } from '../read-api/events/streams-of-clients.ts'
@@ -222,6 +223,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           positionOf: (projector: string) => reads.storedPosition(projector),
           channels,
           records: auditRecords(answering),
+          sealedLog: openSealedLog({ store: answering, vault, objects }),
           streams,
           verifyToken: (token: string) => tokens.verify(token),
         }

@@ -33,6 +33,7 @@ import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { asOfRoutes, type AsOfRouteDependencies } from '../read-api/audit/as-of-routes.ts'
+import { logRoutes, type LogRouteDependencies } from '../read-api/audit/log-routes.ts'
 import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
@@ -61,6 +62,7 @@ import type { Service } from '../platform/http/service.ts'
 export type ServiceDependencies = AssessmentDependencies &
   AuditRouteDependencies &
   AsOfRouteDependencies &
+  LogRouteDependencies &
   AuthDependencies &
   EventRouteDependencies &
   ReadDependencies &
@@ -84,6 +86,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         timelineRoute(app, deps)
         asOfRoutes(app, deps)
+        logRoutes(app, deps)
       },
     },
     {

@@ -244,6 +244,11 @@ export const problems = {
     'The head of a request must arrive within 20 seconds, and so must a body of up to 16 KiB. The whole request must arrive within 120 seconds. Send the request again.',
   ),
   conflict: passing(409, 'The resource was changed at the same time', 'Read the resource and try again.'),
+  'event-not-sealed': refusal(
+    409,
+    'The event is not sealed yet',
+    'The log is sealed once a minute (SEAL_INTERVAL_SECONDS). Try again later.',
+  ),
   'idempotency-key-reused': refusal(
     409,
     'The Idempotency-Key was used with another request',

@@ -26,6 +26,7 @@ export const unusedParts: ServiceDependencies = {
   channels: unused('channels'),
   records: unused('records'),
   asOf: unused('asOf'),
+  sealedLog: unused('sealedLog'),
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,
