@@ -39,7 +39,7 @@ export interface SealedLog {
   keys(): Promise<string | null>
   tile(tile: Tile): Promise<Buffer | null>
   /** The proof of an event. `tenant` null sees every event. */
-  proof(eventId: string, tenant: TenantId | null): Promise<string | 'not-sealed' | null>
+  proof(eventId: string, tenant: TenantId | null): Promise<{ readonly text: string } | 'not-sealed' | null>
   /** Null if the log is smaller than `to`. */
   consistency(from: number, to: number): Promise<readonly Hash[] | null>
 }
@@ -183,7 +183,7 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
       const cosigned = cosignedOf(opened)
       const checkpoint = cosigned !== undefined && cosigned.size > leaf ? cosigned : opened.newest
       const hashes = await new TileTree(checkpoint.size, opened.readTile).inclusionProof(leaf)
-      return formatProof({ extra: entryOf(event), index: leaf, hashes, checkpoint })
+      return { text: formatProof({ extra: entryOf(event), index: leaf, hashes, checkpoint }) }
     },
     async consistency(from, to) {
       const opened = await open()

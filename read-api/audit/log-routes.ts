@@ -115,7 +115,7 @@ export function logRoutes(app: ServiceApp, { sealedLog }: LogRouteDependencies):
       const tenant = tenantFor('optional', request.caller, access, namedOrg(request.query))
       const proof = existing(await sealedLog.proof(request.query.event_id.toLowerCase(), tenant))
       if (proof === 'not-sealed') throw problem('event-not-sealed')
-      return reply.type(text).send(proof)
+      return reply.type(text).send(proof.text)
     },
   )
 
