@@ -67,6 +67,8 @@ const anyValues = {
   typeCode: 'ai_analysis',
   code: 'conflict',
   channel: 'assessment',
+  level: '0',
+  index: '000',
 }
 
 test('a token is issued by form and by HTTP Basic, with the requested scopes', async () => {

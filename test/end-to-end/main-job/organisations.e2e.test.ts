@@ -353,8 +353,8 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 const platformOnly = ['getPatientContact', 'getRawAiReview', 'getUserContact']
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
-/** Each organisation reads its own events of the same channel (`test/read-api/events/`). */
-const shared = ['readEvents']
+/** Each organisation reads its own events of the same channel (`test/read-api/events/`). All read the hashes of one log. */
+const shared = ['readEvents', 'readLogTile']
 
 test('the list of routes with ids is complete', () => {
   const withIds = operations.filter(
