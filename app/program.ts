@@ -128,8 +128,10 @@ async function audit(order: AuditOrder): Promise<void> {
   tolerateClosedOutput()
   try {
     const { runAudit } = await import('./audit/run.ts')
-    const { code, text } = await runAudit(order, process.env)
-    if (code === 0 || order.action === 'verify') process.stdout.write(`${text}\n`)
+    const print = (line: string) => void process.stdout.write(`${line}\n`)
+    const { code, text } = await runAudit(order, process.env, print)
+    if (text === '') process.exitCode = code
+    else if (code === 0 || order.action === 'verify') process.stdout.write(`${text}\n`)
     else process.stderr.write(`platform: ${text}\n`)
     process.exitCode = code
   } catch (error) {

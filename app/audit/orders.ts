@@ -1,4 +1,9 @@
 import { parseArgs } from 'node:util'
+import { isUuid } from '../../platform/http/formats.ts'
+import { SubjectKind } from '../../streams/types.ts'
+
+/** The option of each kind of subject: `--ai-review`. */
+const subjectOptions = SubjectKind.enum.map((kind) => kind.replaceAll('_', '-'))
 
 export interface VerifyOrder {
   readonly isJson: boolean
@@ -19,12 +24,22 @@ export interface CheckOrder {
   readonly witnesses: readonly string[]
 }
 
+export interface TimelineOrder {
+  readonly subject: { readonly kind: SubjectKind; readonly id: string }
+  readonly isOpened: boolean
+  readonly isJson: boolean
+}
+
 export type AuditOrder =
+  | ({ readonly action: 'timeline' } & TimelineOrder)
   | ({ readonly action: 'verify' } & VerifyOrder)
   | ({ readonly action: 'accept-older-log' } & AcceptOrder)
   | ({ readonly action: 'check' } & CheckOrder)
 
-export const auditUsage = `  audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
+export const auditUsage = `  audit timeline  --patient ID  [--with-phi]  [--json]
+          the events of one subject in the order of the log, one a line. Other subjects: --case, --assessment,
+          --ai-review, --task, --workflow-instance, --notification, --user, --client, --subscription
+  audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
           reads the whole log, and compares it with its seals, tiles, signatures and witnesses. Exit code: 0 nothing
           was changed, 1 faults, 2 it could not be checked
   audit check FILE  --key VKEY  [--witness VKEY]…
@@ -36,10 +51,31 @@ export const auditUsage = `  audit verify  [--json]  [--from SIZE]  [--key VKEY]
 /** @throws Error with a message for the operator */
 export function readAudit(args: readonly string[]): AuditOrder {
   const [action, ...rest] = args
+  if (action === 'timeline') return readTimeline(rest)
   if (action === 'verify') return readVerify(rest)
   if (action === 'check') return readCheck(rest)
   if (action === 'accept-older-log') return readAccept(rest)
-  throw new Error('audit takes verify, check or accept-older-log')
+  throw new Error('audit takes timeline, verify, check or accept-older-log')
+}
+
+function readTimeline(args: string[]): AuditOrder {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...Object.fromEntries(subjectOptions.map((name) => [name, { type: 'string' }] as const)),
+      'with-phi': { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const named = SubjectKind.enum.flatMap((kind, place) => {
+    const id: unknown = Reflect.get(values, subjectOptions[place] ?? '')
+    return typeof id === 'string' ? [{ kind, id: id.toLowerCase() }] : []
+  })
+  const [subject] = named
+  if (subject === undefined || named.length > 1)
+    throw new Error('audit timeline needs exactly one subject, such as --patient ID')
+  if (!isUuid(subject.id)) throw new Error(`${subject.id} is no id: ids are UUIDs`)
+  return { action: 'timeline', subject, isOpened: values['with-phi'], isJson: values.json }
 }
 
 function readVerify(args: string[]): AuditOrder {

@@ -3,8 +3,13 @@ import type { Verdict } from './check-command.ts'
 import type { AuditOrder } from './orders.ts'
 
 /** Loads only what the command needs: a check of a proof needs no server. */
-export async function runAudit(order: AuditOrder, env: Environment): Promise<Verdict> {
+export async function runAudit(order: AuditOrder, env: Environment, print: (line: string) => void): Promise<Verdict> {
   switch (order.action) {
+    case 'timeline': {
+      const { timelineLines } = await import('./timeline-command.ts')
+      for await (const line of timelineLines(env, order)) print(line)
+      return { code: 0, text: '' }
+    }
     case 'check': {
       const { checkFile } = await import('./check-command.ts')
       return checkFile(order)

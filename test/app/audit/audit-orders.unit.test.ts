@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
 import { readAudit } from '../../../app/audit/orders.ts'
 
+const id = '0190b0a0-0000-7000-8000-00000000000a'
+
 test.each([
+  [
+    ['timeline', '--patient', id.toUpperCase()],
+    { action: 'timeline', subject: { kind: 'patient', id }, isOpened: false, isJson: false },
+  ],
+  [
+    ['timeline', '--ai-review', id, '--with-phi', '--json'],
+    { action: 'timeline', subject: { kind: 'ai_review', id }, isOpened: true, isJson: true },
+  ],
   [['verify'], { action: 'verify', isJson: false, from: undefined, key: undefined, witnesses: [] }],
   [
     ['verify', '--json', '--from', '300', '--key', 'k', '--witness', 'a', '--witness', 'b'],
@@ -15,6 +25,10 @@ test.each([
 test.each([
   [[], 'audit takes'],
   [['other'], 'audit takes'],
+  [['timeline'], 'exactly one subject'],
+  [['timeline', '--patient', id, '--case', id], 'exactly one subject'],
+  [['timeline', '--patient', '7'], 'ids are UUIDs'],
+  [['timeline', '--doctor', id], '--doctor'],
   [['verify', '--from', '0'], '--from must be'],
   [['verify', '--from', 'x'], '--from must be'],
   [['check'], 'takes one file'],

@@ -23,6 +23,7 @@ import {
   type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { runProgram } from '../bad-days/operator-program.ts'
 import type { ProviderCall } from '../../support/provider.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -475,6 +476,38 @@ test('the decision of a human review changes only `review`, and goes to the subs
   const types = webhooksAbout(receiver, id).map((one) => one.headers['webhook-event-type'])
   expect(types).toHaveLength(2)
   expect(types).toEqual(expect.arrayContaining(['assessment.completed', 'assessment.reviewed']))
+})
+
+test("the operator's command prints the timeline of the patient, with an actor for each event", async () => {
+  const timeline = (...more: readonly string[]) =>
+    runProgram([process.execPath, 'app/main.ts', 'audit', 'timeline', '--patient', patientId, ...more], {
+      PLATFORM_DATA_DIR: platform.dataDir,
+    })
+  const [text, opened, unknown] = [
+    timeline(),
+    timeline('--with-phi', '--json'),
+    timeline('--patient', '0190b0a0-0000-7000-8000-000000000001'),
+  ]
+  expect(await text.exited).toBe(0)
+  const lines = text.output().trimEnd().split('\n')
+  expect(lines.filter((line) => line.includes('  PatientRegistered  client '))).toHaveLength(1)
+  expect(lines.filter((line) => line.includes('  AiReviewCompleted  process ai_review  '))).not.toEqual([])
+  expect(lines.filter((line) => line.includes('  WebhookDelivered  process webhooks  '))).not.toEqual([])
+  expect(text.output()).not.toContain('A-1')
+  expect(await opened.exited).toBe(0)
+  const items: unknown[] = opened
+    .output()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(
+    items.filter((item) => at(item, 'actor', 'kind') === 'process' && at(item, 'actor', 'process') === null),
+  ).toEqual([])
+  expect(items.find((item) => at(item, 'type') === 'PatientRegistered')).toMatchObject({
+    data: { identifiers: [{ scheme: 'mrn', value: 'A-1' }] },
+  })
+  expect(await unknown.exited).toBe(2)
+  expect(unknown.output()).toBe('platform: nothing is known of patient 0190b0a0-0000-7000-8000-000000000001\n')
 })
 
 test('every answer is documented', async () => {

@@ -57,3 +57,36 @@ test('the tour of events runs as it stands', async () => {
     await rm(folder, { recursive: true, force: true })
   }
 })
+
+test('the tour of audit runs as it stands, but for the check of the log', async () => {
+  const platform = await joinSharedPlatform()
+  const folder = await mkdtemp(join(tmpdir(), 'tour-'))
+  try {
+    const credentials = join(folder, 'credentials.json')
+    await writeFile(credentials, JSON.stringify(platform.process.credentials))
+    const [preparation = ''] = (await commandsOf('main-job.md')).split('# 2.', 1)
+    const body =
+      '{"given_name":"Ada","family_name":"B","dob":"1980-02-29","identifiers":[{"scheme":"mrn","value":"A-1"}]}'
+    const patient = `PATIENT=$(api "$BASE/v1/clinical-api/patients" -d '${body}' | member .id)`
+    // `test/app/audit/` verifies logs.
+    const [commands = ''] = (await commandsOf('audit.md')).split('# 5.', 1)
+    // A busy read model must not decide about the test.
+    const count = `audit "$BASE/v1/audit/timeline" -d patient_id="$PATIENT" | member '.data?.length ?? 0'`
+    const indexed = `until [ "$(${count})" -ge 2 ]; do sleep 0.2; done\n# 2.`
+    const script = `${[preparation, patient, commands.replace('# 2.', indexed)].join('\n')}\nrm -r "$WORK"`.replaceAll(
+      '.platform/credentials.json',
+      credentials,
+    )
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: root })
+    expect(stderr).toBe('')
+    const instant = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
+    const [happened, shown] = [
+      `${instant}  ReservationClaimed  client\n${instant}  PatientRegistered  client\n`,
+      'Ada\n404\nAda\n',
+    ]
+    expect(stdout).toMatch(new RegExp(`^${happened}${shown}$`))
+  } finally {
+    await platform.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

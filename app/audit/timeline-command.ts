@@ -1,0 +1,65 @@
+import { v7 } from 'uuid'
+import { openAccessLog } from '../../commands/audit/access-log.ts'
+import { auditRecords, type StoredRecord } from '../../contracts/audit/records-in-order.ts'
+import { personOf, timelineItemOf } from '../../contracts/audit/timeline.ts'
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import { createPool } from '../../platform/database/database.ts'
+import { noOrganisation, tenantOfFact } from '../../platform/kit/tenants.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import type { AccessLog } from '../../platform/http/shown-content.ts'
+import { isSubject, partsOf } from '../../read-api/audit/subject-queries.ts'
+import { openAuditServers } from './audit-servers.ts'
+import type { TimelineOrder } from './orders.ts'
+
+/**
+ * The lines of a timeline, from the servers themselves. What shows personal content is in the access log before it is
+ * printed, as a command of the operator.
+ * @throws Error if nothing is known of the subject
+ */
+export async function* timelineLines(env: Environment, order: TimelineOrder): AsyncGenerator<string, void, undefined> {
+  const servers = await openAuditServers(env)
+  const { configuration, store } = servers
+  const logger = createLogger({ level: 'silent' })
+  const pool = createPool({ url: configuration.databaseUrl ?? '', max: 2, name: 'platform audit', logger })
+  const accessLog = openAccessLog({ store, configuration, logger, now: () => new Date(), newId: v7 })
+  const subject = { ...order.subject, tenant: null }
+  const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: undefined } as const
+  try {
+    if (!(await isSubject(pool, subject))) throw new Error(`nothing is known of ${subject.kind} ${subject.id}`)
+    const reading = { order: 'asc', after: undefined, isOpened: order.isOpened } as const
+    for await (const record of auditRecords(store).inOrder(partsOf(pool, subject, question), reading)) {
+      await recordAccess(accessLog, record)
+      yield order.isJson ? JSON.stringify(timelineItemOf(record, null)) : textOf(record)
+    }
+  } finally {
+    await accessLog.close()
+    await pool.end()
+    await servers.close()
+  }
+}
+
+async function recordAccess(accessLog: AccessLog, record: StoredRecord): Promise<void> {
+  const { patientId, userId } = personOf(record)
+  if (typeof patientId !== 'string' && userId === undefined) return
+  await accessLog.record({
+    orgId: record.metadata.orgId === undefined ? noOrganisation : tenantOfFact(record.metadata.orgId),
+    clientId: null,
+    userId: null,
+    patientIds: typeof patientId === 'string' ? [patientId] : [],
+    subjectUserId: userId ?? null,
+    categories: ['timeline'],
+    operation: 'readTimeline',
+    purpose: null,
+    requestId: null,
+    sourceAddress: null,
+  })
+}
+
+/** `2026-03-01T10:00:40.012Z  CaseClosed  user 019c…  case-…  {…}` */
+function textOf(record: StoredRecord): string {
+  const { recorded_at: at, type, actor, stream, data } = timelineItemOf(record, null)
+  const name = { user: actor.user_id, client: actor.client_id, process: actor.process, bootstrap: actor.client_id }[
+    actor.kind
+  ]
+  return [at, type, `${actor.kind} ${name ?? ''}`.trim(), stream, JSON.stringify(data)].join('  ')
+}
