@@ -244,6 +244,15 @@ describe('the route', () => {
     expect(await ask(patient)).toMatchObject({ status: 410, body: { code: 'subject-erased' } })
   })
 
+  it('refuses callers beyond those that may wait', async () => {
+    const answers = await Promise.all(Array.from({ length: 70 }, () => ask({ at: closed(), path })))
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(54)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { body } of refused) expect(body.code).toBe('quota-exceeded')
+  })
+
   it('answers more callers than it has connections', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ at: closed(), path })))
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)

@@ -1,0 +1,40 @@
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { problem, type Problem } from '../../platform/http/problems.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import type { PastStream } from './past-sources.ts'
+
+/** The events of the streams up to a position, in the order of the log. */
+export async function eventsUpTo(
+  store: Pick<EventStore, 'readStream'>,
+  streams: readonly PastStream[],
+  upTo: Position,
+): Promise<RecordedEvent[]> {
+  const each = await Promise.all(
+    streams.map(async ({ stream, firstRevision = 0n, lastRevision }) => {
+      const events: RecordedEvent[] = []
+      const limit = lastRevision === undefined ? {} : { limit: Number(lastRevision - firstRevision) + 1 }
+      for await (const event of store.readStream(stream, { from: firstRevision, ...limit })) {
+        if (comparePositions(event.position, upTo) > 0) break
+        events.push(event)
+      }
+      return events
+    }),
+  )
+  return each.flat().toSorted((a, b) => comparePositions(a.position, b.position) || Number(a.revision - b.revision))
+}
+
+/** The personal members of a person whose key was destroyed are null. */
+export function erasureIn(events: readonly RecordedEvent[]): Problem | undefined {
+  for (const { type, data } of events) {
+    const personal = personalMembers[type]
+    if (personal?.every((member) => Reflect.get(Object(data), member) === null) === true)
+      return problem(type === 'UserCreated' ? 'user-erased' : 'subject-erased')
+  }
+  return undefined
+}
+
+const personalMembers: Readonly<Record<string, readonly string[]>> = {
+  UserCreated: ['email', 'displayName'],
+  PatientRegistered: ['givenName', 'familyName', 'dob', 'identifiers'],
+}
