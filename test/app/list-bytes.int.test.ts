@@ -254,10 +254,11 @@ const lists: Readonly<Record<string, LargeList>> = {
 }
 
 /**
- * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; the feed, which has a test of
- * its own.
+ * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; feed and timeline, which
+ * have tests of their own.
  */
-const boundedOtherwise = ['getConsentRecords', 'getHumanReviewAgreement', 'getNotificationPreferences', 'readEvents']
+const boundedOtherwise =
+  'getConsentRecords getHumanReviewAgreement getNotificationPreferences readEvents readTimeline'.split(' ')
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

@@ -11,11 +11,10 @@ import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
-import { reservations } from '../../../engine/commands/reservation/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
-import { at, consentTypeFact, ids } from '../../streams/facts.ts'
+import { consentTypeFact, ids, projectionFact } from '../../streams/facts.ts'
 import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
@@ -44,8 +43,8 @@ beforeAll(async () => {
       ).position,
     )
     // An event that no projector sees.
-    const released = { type: 'ReservationReleased', data: { claimId: ids.claim, releasedAt: at(1) } } as const
-    await store.append(reservations.of(ids.org, v4()), 'no_stream', [released], {
+    const skipped = projectionFact('ProjectionEventSkipped')
+    await store.append(projections.of(v4()), 'no_stream', [skipped], {
       commandId: v4(),
       correlationId: v4(),
       clientId: 'test',

@@ -187,6 +187,33 @@ describe('the timeline of a patient', () => {
     expect(second.body).toMatchObject({ data: [{ type: 'PatientRegistrationRevoked' }], has_more: false })
   })
 
+  it('has pages of at most 2 MiB', async () => {
+    const orgId = randomUUID()
+    const patientId = randomUUID()
+    const stream = `patient-${orgId}-${patientId}`
+    const identifiers = Array.from({ length: 50 }, () => ({
+      scheme: '\u0001'.repeat(255),
+      value: '\u0001'.repeat(255),
+    }))
+    await audit.append(orgId, { stream, event: patientFact('PatientRegistered', { patientId }) })
+    for (let turn = 0; turn < 20; turn += 1)
+      await audit.append(orgId, { stream, event: patientFact('PatientCorrected', { patientId, identifiers }) })
+    await audit.caughtUp()
+    const query = { patient_id: patientId, with_phi: true, limit: 200 }
+    let shown = 0
+    for (let cursor: string | null | undefined = undefined, pages = 0; cursor !== null; pages += 1) {
+      const answer = await get(orgId, cursor === undefined ? query : { ...query, cursor }, [
+        'audit:read',
+        'audit:read-phi',
+      ])
+      expect(Buffer.byteLength(JSON.stringify(answer.body))).toBeLessThan(2 * 1024 * 1024)
+      shown += answer.body.data.length
+      cursor = answer.body.next_cursor
+      expect(pages).toBeLessThan(10)
+    }
+    expect(shown).toBe(21)
+  })
+
   it('shows personal members only with the scope for them, and none of an erased person', async () => {
     const orgId = randomUUID()
     const patientId = randomUUID()
