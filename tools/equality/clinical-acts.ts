@@ -6,7 +6,15 @@ import { patients } from '../../streams/patient/aggregate.ts'
 import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { consentPublicFact } from '../../test/streams/channel-facts.ts'
-import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../test/streams/facts.ts'
+import {
+  caseFact,
+  consentFact,
+  consentTypeFact,
+  hash,
+  ids,
+  patientFact,
+  reservationFact,
+} from '../../test/streams/facts.ts'
 import type { ConsentType, Story } from './story.ts'
 
 /** Appends events if the story allows it now. `text` is a caller's free text. */
@@ -197,5 +205,16 @@ export const claimReservation: Act = (story, random) => {
     fingerprint: null,
     claimedAt: story.instant(random),
   }
-  story.append(orgId, reservations.of(orgId, hash('e')).stream, { type: 'ReservationClaimed', data: claimed })
+  const { stream } = reservations.of(orgId, hash('e'))
+  const { claimId } = claimed
+  story.append(orgId, stream, { type: 'ReservationClaimed', data: claimed })
+  const end = random.below(3)
+  if (end === 1)
+    story.append(
+      orgId,
+      stream,
+      reservationFact('ReservationConfirmed', { claimId, confirmedAt: story.instant(random) }),
+    )
+  if (end === 2)
+    story.append(orgId, stream, reservationFact('ReservationReleased', { claimId, releasedAt: story.instant(random) }))
 }
