@@ -2,10 +2,11 @@ import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { accessFact } from '../../test/streams/ai-review-facts.ts'
 import { writeProbeFact } from '../../test/streams/facts.ts'
-import type { Act } from './clinical-acts.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
+import type { Story } from './story.ts'
 
 /** A client reads the response of the provider. The probe stands for events that no projector reads. */
-export const readRawResponse: Act = (story, random) => {
+export function readRawResponse(story: Story, random: SeededRandom): void {
   if (story.reviews.length === 0) return
   const { id: aiReviewId, orgId } = random.pick(story.reviews)
   const read = accessFact('AiReviewRawRead', { aiReviewId, readAt: story.instant(random) })

@@ -15,6 +15,7 @@ import {
   patientFact,
   reservationFact,
 } from '../../test/streams/facts.ts'
+import { readRawResponse } from './access-acts.ts'
 import type { ConsentType, Story } from './story.ts'
 
 /** Appends events if the story allows it now. `text` is a caller's free text. */
@@ -217,4 +218,5 @@ export const claimReservation: Act = (story, random) => {
     )
   if (end === 2)
     story.append(orgId, stream, reservationFact('ReservationReleased', { claimId, releasedAt: story.instant(random) }))
+  readRawResponse(story, random)
 }

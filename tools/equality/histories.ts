@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
-import { readRawResponse } from './access-acts.ts'
 import { administerClient, registerScopes } from './auth-acts.ts'
 import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
 import { reviewAssessment } from './assessment-review-acts.ts'
@@ -78,7 +77,6 @@ const acts = {
   setReviewPolicy,
   reviewByHuman,
   publishEvent,
-  readRawResponse,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */
