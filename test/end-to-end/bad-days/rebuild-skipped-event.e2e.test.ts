@@ -176,7 +176,7 @@ test('an undecodable event is skipped by each projector that handles its type', 
   }
   await client.appendToStream(webhookSubscriptions.of(tenantOfFact(v4())).stream, [jsonEvent({ id: v4(), ...forged })])
   await client.dispose()
-  for (const name of ['webhook_subscriptions', 'webhook_deliveries', 'webhooks_todo']) {
+  for (const name of ['audit_subjects', 'webhook_subscriptions', 'webhook_deliveries', 'webhooks_todo']) {
     const failure = await failureOf(name)
     expect(failure).toMatchObject({
       event_type: 'WebhookSubscribed',

@@ -4,24 +4,29 @@ import type { FillJob, LogJobDone, LogProcess } from './jobs.ts'
 import { endOf, type Written } from './log.ts'
 import type { World } from './world.ts'
 
-/** Expected rows of a read model after the main job, from the number of written events. */
-const rowsByEvents: Readonly<Record<string, { readonly type: string; readonly each: number }>> = {
-  'assessments.assessments': { type: 'AssessmentRequested', each: 1 },
-  'assessments.assessments completed': { type: 'AssessmentCompleted', each: 1 },
-  'assessments.assessment_images': { type: 'AssessmentSubmitted', each: 2 },
-  'ai_reviews.ai_reviews': { type: 'AiReviewRequested', each: 1 },
-  'ai_reviews.ai_reviews completed': { type: 'AiReviewCompleted', each: 1 },
-  'ai_reviews.ai_review_images': { type: 'AiReviewImageSent', each: 1 },
-  'ai_reviews.ai_review_results': { type: 'AiReviewCompleted', each: 1 },
-  'ai_reviews.ai_review_lesions': { type: 'AiReviewCompleted', each: 1 },
-  'cases.cases': { type: 'CaseOpened', each: 1 },
-  'images.image_owners': { type: 'AssessmentRequested', each: 1 },
-  'images.images': { type: 'AssessmentSubmitted', each: 2 },
-  'consent_records.consent_records': { type: 'ConsentRecorded', each: 1 },
-  'patients.patients': { type: 'PatientRegistered', each: 1 },
-  'patients.patient_identifiers': { type: 'PatientRegistered', each: 1 },
-  'webhook_deliveries.deliveries': { type: 'WebhookDeliveryScheduled', each: 1 },
-  'webhook_deliveries.attempts': { type: 'WebhookDeliveryAttempted', each: 1 },
+/** Expected rows of a read model after the main job, from the number of written events of each type. */
+const rowsByEvents: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'assessments.assessments': { AssessmentRequested: 1 },
+  'assessments.assessments completed': { AssessmentCompleted: 1 },
+  'assessments.assessment_images': { AssessmentSubmitted: 2 },
+  'ai_reviews.ai_reviews': { AiReviewRequested: 1 },
+  'ai_reviews.ai_reviews completed': { AiReviewCompleted: 1 },
+  'ai_reviews.ai_review_images': { AiReviewImageSent: 1 },
+  'ai_reviews.ai_review_results': { AiReviewCompleted: 1 },
+  'ai_reviews.ai_review_lesions': { AiReviewCompleted: 1 },
+  'cases.cases': { CaseOpened: 1 },
+  'images.image_owners': { AssessmentRequested: 1 },
+  'images.images': { AssessmentSubmitted: 2 },
+  'consent_records.consent_records': { ConsentRecorded: 1 },
+  'patients.patients': { PatientRegistered: 1 },
+  'patients.patient_identifiers': { PatientRegistered: 1 },
+  'webhook_deliveries.deliveries': { WebhookDeliveryScheduled: 1 },
+  'webhook_deliveries.attempts': { WebhookDeliveryAttempted: 1 },
+  // The record and the consents of a patient.
+  // Of an assessment: its stream is of three subjects, its case's of two, its review's of three and its slot's of two.
+  'audit_subjects.subject_streams': { PatientRegistered: 2, AssessmentRequested: 10 },
+  'audit_subjects.stream_ends': { PatientRegistered: 2, AssessmentRequested: 5 },
+  'audit_subjects.followers': { WebhookDeliveryScheduled: 1 },
 }
 
 export const allModels = readModels.map(({ name }) => name)
@@ -41,8 +46,8 @@ export async function filled(process: LogProcess, job: FillJob, written: Written
 /** Throws when a table does not have the rows that follow from the events. */
 function expectRows({ rows }: LogJobDone, { byType }: Written): void {
   for (const [table, count] of Object.entries(rows)) {
-    const rule = rowsByEvents[table]
-    const expected = rule === undefined ? 0 : (byType.get(rule.type) ?? 0) * rule.each
+    const rule = Object.entries(rowsByEvents[table] ?? {})
+    const expected = rule.reduce((sum, [type, each]) => sum + (byType.get(type) ?? 0) * each, 0)
     if (count !== expected) throw new Error(`${table} has ${count} rows instead of ${expected}`)
   }
 }
