@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { hash, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 /** Identity and place of an event. A moved, repeated or renamed event has another place. */
 export interface SignedPlace {
@@ -24,6 +24,7 @@ const tailBytes = beforeDigest.length + 43 + afterDigest.length
  * list, so its end is unambiguous. It contains the length of the data. So no two events have the same input.
  */
 export function createSigner(key: KeyObject): Signer {
+  const authenticate = hmacSha256(key)
   const tail = (
     { stream, revision, id, type }: SignedPlace,
     dataBytes: number,
@@ -31,8 +32,7 @@ export function createSigner(key: KeyObject): Signer {
     metadata: string | Uint8Array,
   ): string => {
     const place = JSON.stringify([stream, String(revision), id, type, dataBytes])
-    const digest = createHmac('sha256', key).update(place).update(data).update(metadata).digest('base64url')
-    return `${beforeDigest}${digest}${afterDigest}`
+    return `${beforeDigest}${authenticate([place, data, metadata])}${afterDigest}`
   }
   return {
     sign(place, data, metadata) {
@@ -47,5 +47,28 @@ export function createSigner(key: KeyObject): Signer {
         Buffer.from(tail(place, data.length, data, metadata.subarray(0, end))),
       )
     },
+  }
+}
+
+/** Bytes of a block of SHA-256. */
+const blockBytes = 64
+
+/**
+ * HMAC-SHA-256 (RFC 2104) in base64url. Two one-shot hashes take half of the time of `createHmac`, which every read event
+ * would need.
+ */
+function hmacSha256(key: KeyObject): (parts: readonly (string | Uint8Array)[]) => string {
+  const secret = key.export()
+  if (secret.length > blockBytes) throw new RangeError('the key of signatures is longer than a block')
+  const padded = (byte: number): Buffer => {
+    const pad = Buffer.alloc(blockBytes, byte)
+    for (const [at, value] of secret.entries()) pad[at] = byte ^ value
+    return pad
+  }
+  const [inner, outer] = [padded(0x36), padded(0x5c)]
+  return (parts) => {
+    const message = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+    const digest = Buffer.from(hash('sha256', Buffer.concat([inner, ...message]), 'hex'), 'hex')
+    return hash('sha256', Buffer.concat([outer, digest]), 'base64url')
   }
 }

@@ -1,3 +1,5 @@
+import { sealingUnderLoad } from './audit/sealing-under-load.ts'
+import { verifyLogBench } from './audit/verify.ts'
 import { workflowAdvances } from './commands/advances.ts'
 import { inlineCreates } from './commands/inline-creates.ts'
 import { commandsOnLongStreams } from './commands/long-streams.ts'
@@ -35,6 +37,8 @@ export const benchmarks: readonly Benchmark[] = [
   commandsOverPeer,
   workflowAdvances,
   inlineCreates,
+  sealingUnderLoad,
+  verifyLogBench,
   platformStart,
   eventStoreNode,
   onRealEventStore,
