@@ -49,6 +49,9 @@ const blocksAtOnce = 4
 /** Events behind the newest seal that are searched for one that is not sealed yet. */
 const mostUnsealed = 50_000
 
+/** A bundle writes the length of an entry in two bytes. Only streams with very long names have longer ones. */
+const mostEntryBytes = 65_535
+
 interface Opened {
   readonly record: LogRecord
   readonly newest: SignedCheckpoint
@@ -144,7 +147,7 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
     for await (const event of eventsFrom(opened, tile.index)) {
       const entry = entryOf(event)
       // A dropped event leaves a bundle that nobody can make.
-      if (!leafHash(entry).equals(await tree.leaf(first + found.length))) return null
+      if (entry.length > mostEntryBytes || !leafHash(entry).equals(await tree.leaf(first + found.length))) return null
       found.push(entry)
       if (found.length === tile.width) return entryBundle(found)
     }

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { EventStoreDBClient, jsonEvent, type AllStreamJSONRecordedEvent } from '@eventstore/db-client'
+import { freshEventStore } from 'embedded-eventstore/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FaultKind } from '../../../app/audit/fault.ts'
+import { verifyServers } from '../../../app/audit/verify-command.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
+import { formatPosition } from '../../../platform/kit/positions.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { openSealingWorld, type SealingWorld } from '../../processes/sealing/sealing-world.ts'
+
+type Stored = AllStreamJSONRecordedEvent
+
+const configuration = loadConfiguration({})
+let world: SealingWorld
+let egress: Egress
+const events: Stored[] = []
+
+beforeAll(async () => {
+  world = await openSealingWorld()
+  egress = createEgress({ configuration })
+  await world.write(200)
+  await world.sealAll()
+  await world.write(60)
+  await world.sealAll()
+  const client = EventStoreDBClient.connectionString(world.url)
+  for await (const { event } of client.readAll())
+    if (event !== undefined && !event.streamId.startsWith('$') && event.isJson) events.push(event)
+  await client.dispose()
+}, 60_000)
+afterAll(async () => {
+  await egress.close()
+  await world.close()
+})
+
+/** The faults that are found if the event store is a node with these events, as somebody with access to its files leaves it. */
+async function faultsOf(left: readonly Stored[]) {
+  const node = await freshEventStore()
+  try {
+    const client = EventStoreDBClient.connectionString(node.url)
+    const positions: string[] = []
+    for (const { streamId, id, type, data, metadata } of left) {
+      const { position } = await client.appendToStream(streamId, jsonEvent({ id, type, data, metadata }))
+      positions.push(position === undefined ? '' : formatPosition(position))
+    }
+    await client.dispose()
+    const store = await world.storeOf(catalogue, node.url)
+    const { vault, objects } = world
+    const servers = { configuration, store, vault, objects, egress, close: async () => undefined }
+    const order = { isJson: false, from: undefined, key: undefined, witnesses: [] }
+    const { faults } = await verifyServers(servers, order)
+    return { positions, faults: faults.map(({ kind, position }) => ({ kind, position })) }
+  } finally {
+    await node.stop()
+  }
+}
+
+const copied = (event: Stored | undefined): Stored[] =>
+  event === undefined ? [] : [{ ...event, id: randomUUID(), streamId: 'consent-added' }]
+
+interface Planted {
+  readonly change: (stored: readonly Stored[]) => readonly Stored[]
+  readonly kind: FaultKind
+  /** Which of the events that are left the fault names. */
+  readonly at: number
+}
+
+const planted: readonly (readonly [string, Planted])[] = [
+  [
+    'a changed member',
+    {
+      change: (stored) =>
+        stored.map((event, at) =>
+          at === 100 ? { ...event, data: Object.assign({}, event.data, { version: 9 }) } : event,
+        ),
+      kind: 'changed',
+      at: 100,
+    },
+  ],
+  ['a removed event', { change: (stored) => stored.toSpliced(150, 1), kind: 'removed', at: 149 }],
+  [
+    'an event in another place',
+    { change: (stored) => stored.toSpliced(50, 1).toSpliced(150, 0, ...stored.slice(50, 51)), kind: 'moved', at: 150 },
+  ],
+  ['an added event', { change: (stored) => stored.toSpliced(70, 0, ...copied(stored[70])), kind: 'added', at: 70 }],
+  ['a cut tail', { change: (stored) => stored.slice(0, 230), kind: 'tail_cut', at: 229 }],
+]
+
+test('finds nothing in a node with the same events', async () => {
+  expect((await faultsOf(events)).faults).toEqual([])
+})
+
+test.each(planted)('finds %s in a node whose files somebody rewrote', async (_, { change, kind, at }) => {
+  const { positions, faults } = await faultsOf(change(events))
+  expect(faults).toEqual([{ kind, position: positions[at] }])
+})
