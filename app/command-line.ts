@@ -54,7 +54,7 @@ export const usage = `Usage: npm run platform -- COMMAND
           stands for all that a client of an organisation may hold
   administrators create  --org ID  --email ADDRESS  [--name NAME]
           a user who administers the organisation, with an account at the identity provider. A repeat creates no other
-  keys rotate token|receipt|actor-context
+  keys rotate token|receipt|actor-context|provenance
           adds a key pair. It is published at once and signs six minutes later, when everybody has it
   foreign-events rejected  [--channel NAME]
           the newest 1000 events of foreign channels that were skipped, with the reason, as JSON

@@ -67,15 +67,15 @@ export function authRoutes(app: ServiceApp, deps: AuthDependencies): void {
     {
       schema: {
         operationId: 'getTokenKeys',
-        summary: 'Keys that verify access tokens, actor contexts and consent receipts',
+        summary: 'Keys that verify access tokens, actor contexts, consent receipts and documents for auditors',
         description:
-          'A new key is here before it signs, an old one until its last token has ended. Keys of receipts stay for good.',
+          'A new key is here before it signs, an old one until its last token has ended. Keys of receipts and of documents for auditors stay for good.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
     },
     async (_request, reply) => {
-      const purposes = ['receipt', 'actor-context'] as const
+      const purposes = ['receipt', 'actor-context', 'provenance'] as const
       const others = await Promise.all(purposes.map((purpose) => vault.publicKeys(purpose)))
       const keys = [...(await tokens.jwks()).keys, ...others.flat()]
       reply.header('cache-control', 'public, max-age=300')

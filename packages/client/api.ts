@@ -1031,8 +1031,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Keys that verify access tokens, actor contexts and consent receipts
-         * @description A new key is here before it signs, an old one until its last token has ended. Keys of receipts stay for good.
+         * Keys that verify access tokens, actor contexts, consent receipts and documents for auditors
+         * @description A new key is here before it signs, an old one until its last token has ended. Keys of receipts and of documents for auditors stay for good.
          */
         get: operations["getTokenKeys"];
         put?: never;

@@ -25,6 +25,9 @@ export class MissingKeyError extends Error {
   }
 }
 
-/** The tokens that a key pair of the vault signs. Keys of one purpose never verify tokens of another. */
-export const signingPurposes = ['token', 'receipt', 'actor-context'] as const
+/** What a key pair of the vault signs. Keys of one purpose never verify what those of another signed. */
+export const signingPurposes = ['token', 'receipt', 'actor-context', 'provenance'] as const
 export type SigningPurpose = (typeof signingPurposes)[number]
+
+/** Purposes whose signatures are checked years later. All their keys stay published. */
+export const lastingPurposes: readonly SigningPurpose[] = ['receipt', 'provenance']

@@ -2,7 +2,13 @@ import { createHmac, createPrivateKey, createSecretKey, randomBytes, type KeyObj
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { atMost } from '../kit/at-most.ts'
-import { MissingKeyError, type KeyVault, type SigningPurpose, type SubjectKey } from '../kit/key-vault.ts'
+import {
+  lastingPurposes,
+  MissingKeyError,
+  type KeyVault,
+  type SigningPurpose,
+  type SubjectKey,
+} from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import {
@@ -177,11 +183,11 @@ export class Vault implements KeyVault {
 
   /**
    * Public halves of the key pairs of a purpose, newest first, for verification and for a JWKS. An old key disappears
-   * after its last token ended. Keys of receipts stay for good.
+   * after its last token ended. Keys of lasting purposes stay for good.
    */
   async publicKeys(purpose: SigningPurpose): Promise<readonly JWK[]> {
     const keys = await this.#signingKeys(purpose)
-    const published = purpose === 'receipt' ? keys : publishedKeysAt(keys, this.#now())
+    const published = lastingPurposes.includes(purpose) ? keys : publishedKeysAt(keys, this.#now())
     return published.map((key) => key.publicJwk)
   }
 

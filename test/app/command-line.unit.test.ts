@@ -23,6 +23,7 @@ test.each([
   ],
   [['keys', 'rotate', 'token'], { name: 'rotate-key', purpose: 'token' }],
   [['keys', 'rotate', 'actor-context'], { name: 'rotate-key', purpose: 'actor-context' }],
+  [['keys', 'rotate', 'provenance'], { name: 'rotate-key', purpose: 'provenance' }],
   [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
 ])('%j is understood', (args, command) => {
   expect(readCommand(args)).toEqual(command)

@@ -90,6 +90,11 @@ export const importRules: readonly ImportRule[] = [
   { of: 'platform/kit/', may: ['platform/kit/'] },
   // What judges a proof is small and stands alone.
   { of: 'platform/transparency-log/', may: ['platform/transparency-log/'], packages: ['node:crypto'] },
+  {
+    of: 'contracts/audit/offline/',
+    may: ['contracts/audit/offline/', 'platform/transparency-log/'],
+    packages: ['node:crypto'],
+  },
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },

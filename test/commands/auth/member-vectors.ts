@@ -47,6 +47,7 @@ const keyIds: readonly Vector[] = [
   ['a kid with SQL', (m) => m.withHeader({ kid: "' or 1=1 --" })],
   ['the key of receipts', async (m) => m.signedFor('receipt')],
   ['the key of actor contexts', async (m) => m.signedFor('actor-context')],
+  ['the key of documents for auditors', async (m) => m.signedFor('provenance')],
   [
     'the key of receipts under our key id',
     async (m) => {

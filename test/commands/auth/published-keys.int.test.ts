@@ -71,6 +71,6 @@ test('the published keys verify receipts from before and after a key replacement
   for (const receipt of [before, after])
     expect(await verifyReceipt(receipt, both)).toMatchObject({ record: facts.record })
   await expect(verifyReceipt(after, first)).rejects.toMatchObject({ reason: 'unknown-key' })
-  expect([first.length, both.length]).toEqual([3, 4])
+  expect([first.length, both.length]).toEqual([4, 5])
   expect(both.every((key) => key.d === undefined && key.use === 'sig')).toBe(true)
 })

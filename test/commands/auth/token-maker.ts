@@ -35,7 +35,7 @@ export function createTokenMaker(world: DecisionWorld, client: TestClient, key: 
     return { head, payload, signature }
   }
   /** Signed by a key of another purpose, which the token names. */
-  const signedFor = async (purpose: 'receipt' | 'actor-context') => {
+  const signedFor = async (purpose: 'receipt' | 'actor-context' | 'provenance') => {
     const { kid, privateKey } = await world.vault.signingKey(purpose)
     return ours({ header: header({ kid }), key: privateKey })
   }

@@ -224,7 +224,7 @@ describe('signing keys', () => {
     expect(verify(null, Buffer.from('m'), publicKey, sign(null, Buffer.from('m'), key.privateKey))).toBe(true)
   })
 
-  test.each(['receipt', 'actor-context'] as const)(
+  test.each(['receipt', 'actor-context', 'provenance'] as const)(
     'a new key of purpose %s is published in every process before it signs; purposes share no keys',
     async (purpose) => {
       let ahead = 0
@@ -244,7 +244,7 @@ describe('signing keys', () => {
       expect((await vault.signingKey(purpose)).kid).toBe(rotated.kid)
       expect((await other.signingKey(purpose)).kid).toBe(rotated.kid)
       ahead = 2 * 86_400_000
-      expect(await kids(vault)).toEqual(purpose === 'receipt' ? [rotated.kid, before.kid] : [rotated.kid])
+      expect(await kids(vault)).toEqual(purpose === 'actor-context' ? [rotated.kid] : [rotated.kid, before.kid])
       expect((await vault.publicKeys('token')).map(({ kid }) => kid)).not.toContain(before.kid)
     },
   )
