@@ -14,6 +14,7 @@ import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../engine/processes/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../engine/projections/batch-writer.ts'
+import { filterOf } from '../engine/projections/projector.ts'
 import { createReadPositions } from '../engine/projections/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
@@ -198,7 +199,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   const answering = store.within(answerLimits)
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
-    reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
+    reads.requireHead((asked, of) => answering.head(filterOf(of, filter), asked), projector, waitMs)
   const isCurrent = isCurrentWithin(decisiveWaitMs)
   const channels = openChannels(answering)
   stop.onStop('work', 'event feed', () => channels.close())

@@ -1,5 +1,6 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
+import { accessLogProjector } from './audit/access-log.projector.ts'
 import { auditSubjectsProjector } from './audit/audit-subjects.projector.ts'
 import { oauthClientsProjector } from './auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from './auth/oauth-scopes.projector.ts'
@@ -22,6 +23,7 @@ import { workflowsProjector } from './workflows/workflows.projector.ts'
 
 /** The read models from which GET routes answer. */
 export const readModels: readonly Projector[] = [
+  accessLogProjector,
   aiReviewsProjector,
   assessmentsProjector,
   auditSubjectsProjector,

@@ -1,4 +1,5 @@
 import { accessLogs } from './access-log/aggregate.ts'
+import { accessMonths } from './access-month/aggregate.ts'
 import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
 import { aiReviewBudgets } from './ai-review-budget/aggregate.ts'
@@ -40,6 +41,7 @@ import { workflowInstances } from './workflow-instance/aggregate.ts'
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
   accessLogs,
+  accessMonths,
   aiReviews,
   aiReviewAccesses,
   aiReviewBudgets,

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Nullable } from '../engine/aggregates/types.ts'
+import { personalCategories } from '../platform/kit/personal-content.ts'
 
 /**
  * Place of the `ai_review.completed` of a review on its channel. The reviews of one case and product complete in the
@@ -33,5 +34,8 @@ export const SubjectKind = Type.Enum([
   'subscription',
 ])
 export type SubjectKind = Static<typeof SubjectKind>
+
+/** Kinds of personal content that were shown. */
+export const PersonalCategory = Type.Enum([...personalCategories])
 
 export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { EventStore } from '../../engine/store/event-store.ts'
+import type { EventFilter } from '../../engine/store/subscription-options.ts'
 import {
   comparePositions,
   formatPosition,
@@ -8,7 +9,7 @@ import {
   type Position,
 } from '../../platform/kit/positions.ts'
 import { projectedStreams } from './projected-streams.ts'
-import { readProjectors, type ShownProjector } from './known-projectors.ts'
+import { knownProjectors, readProjectors, type ShownProjector } from './known-projectors.ts'
 import { hasProcess, statusText, tableText } from './list.ts'
 
 /** Counting reads the log backwards, so it needs a limit. */
@@ -16,7 +17,7 @@ const mostCounted = 10_000
 
 interface Lag {
   readonly projector: ShownProjector
-  /** Events after the checkpoint, in the projected streams. */
+  /** Events after the checkpoint, in the streams of its read. */
   readonly behind: number
   readonly isMore: boolean
 }
@@ -29,12 +30,20 @@ export async function projectionLag(
 ): Promise<string> {
   const projectors = await readProjectors(pool)
   const seen = projectors.filter(({ position }) => position !== undefined)
-  const { newest, isComplete } = await newestEvents(eventStore, seen.map(positionOf), most)
+  const byRead = [...Map.groupBy(seen, ({ name }) => knownProjectors.find((known) => known.name === name)?.apart)]
+  const reads = await Promise.all(
+    byRead.map(async ([streamPrefixes = projectedStreams, group]) => ({
+      group,
+      ...(await newestEvents(eventStore, { streamPrefixes }, group.map(positionOf), most)),
+    })),
+  )
   const lags = seen.map((projector): Lag => {
+    const { newest, isComplete } = reads.find(({ group }) => group.includes(projector)) ?? nothingNew
     const behind = newest.filter((position) => comparePositions(position, positionOf(projector)) > 0).length
     return { projector, behind, isMore: !isComplete && behind === newest.length }
   })
-  const head = newest[0] ?? seen.map(positionOf).toSorted(comparePositions).at(-1)
+  const newestOfAll = reads.flatMap(({ newest }) => newest.slice(0, 1))
+  const head = [...newestOfAll, ...seen.map(positionOf)].toSorted(comparePositions).at(-1)
   if (isJson)
     return JSON.stringify(
       { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
@@ -51,15 +60,23 @@ export async function projectionLag(
   return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
 }
 
+interface NewestEvents {
+  readonly newest: readonly Position[]
+  readonly isComplete: boolean
+}
+
+const nothingNew: NewestEvents = { newest: [], isComplete: true }
+
 /** Positions down to the slowest projector's, newest first. Incomplete above the counting limit. */
 async function newestEvents(
   eventStore: EventStore,
+  filter: EventFilter,
   reached: readonly Position[],
   most: number,
-): Promise<{ newest: readonly Position[]; isComplete: boolean }> {
+): Promise<NewestEvents> {
   const downTo = reached.toSorted(comparePositions)[0] ?? startOfLog
   const newest: Position[] = []
-  for await (const position of eventStore.positionsBackwards({ streamPrefixes: projectedStreams }, { downTo })) {
+  for await (const position of eventStore.positionsBackwards(filter, { downTo })) {
     if (newest.length === most) return { newest, isComplete: false }
     newest.push(position)
   }

@@ -1,4 +1,9 @@
-import type { DeliveryErrorClass, FailedEndpoint, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type {
+  DeliveryErrorClass,
+  FailedEndpoint,
+  ShownContent,
+  WebhookDeliveryEvent,
+} from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 
@@ -11,6 +16,8 @@ export type NewDelivery = Omit<Scheduled, 'scheduledAt'>
 
 export interface AttemptDelivery {
   readonly delivery: NewDelivery
+  /** The personal content of the message. */
+  readonly shown: ShownContent
   readonly now: Date
   readonly leaseUntil: Date
   readonly endedLeases?: readonly string[]
@@ -22,7 +29,7 @@ export interface AttemptDelivery {
  * is due, although the list of a worker may be behind and its lease may have ended.
  */
 export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
-  const { delivery, now, leaseUntil, endedLeases } = command
+  const { delivery, shown, now, leaseUntil, endedLeases } = command
   const attempt = (finished: number): WebhookDeliveryEvent => ({
     type: 'WebhookDeliveryAttempted',
     data: {
@@ -30,6 +37,7 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
       attempt: finished + 1,
       attemptedAt: now.toISOString(),
       leaseUntil: leaseUntil.toISOString(),
+      shown,
     },
   })
   if (state.status === 'absent') {

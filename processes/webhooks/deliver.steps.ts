@@ -42,7 +42,7 @@ export async function deliver(
 
   const delivery = deliveryOf(todo, payload)
   const target = { ...webhookDeliveries.of(orgId, delivery.deliveryId), isNew: isFirst }
-  const [body, sign] = await Promise.all([
+  const [{ text: body, shown }, sign] = await Promise.all([
     deps.bodies.of({
       orgId,
       eventId: payload.eventId,
@@ -53,7 +53,7 @@ export async function deliver(
     deps.signatures.signerOf(subscription, step.now()),
   ])
   return outsideCall({ todo, step, store: deps.store }, target, {
-    open: (opening, state) => attemptDelivery({ ...opening, delivery }, state),
+    open: (opening, state) => attemptDelivery({ ...opening, delivery, shown }, state),
     isOpen: isPending,
     waitsUntil,
     async call(signal) {

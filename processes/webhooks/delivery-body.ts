@@ -2,11 +2,12 @@ import { viewOf } from '../../commands/assessments/views.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { loadSufficient } from '../../engine/commands/execute.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
-import { signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
+import { AssessmentRecord, signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
 import { assessments, hasEnded, humanReviewAfter, type EndedAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
+import type { DeliveredEventType, ShownContent } from '../../streams/webhook-delivery/events.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
+import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 interface DeliveredEvent {
@@ -21,19 +22,26 @@ interface DeliveredEvent {
 /** The bodies of deliveries. */
 export interface DeliveryBodies {
   /**
-   * The record of an ended assessment, with addresses signed within the last second. A thin body contains only id and
+   * The record of an ended assessment, with addresses signed within the last second, and what is personal in it. A thin body contains only id and
    * status. The body of a decision also contains the task and the AI review. Its record shows this decision, even if
    * the task of a newer review has been opened since. A test has no assessment.
    */
-  of(event: DeliveredEvent): Promise<string>
+  of(event: DeliveredEvent): Promise<DeliveryBody>
 }
+
+interface DeliveryBody {
+  readonly text: string
+  readonly shown: ShownContent
+}
+
+const contentOf = personalReaderOf(AssessmentRecord)
 
 type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & {
   readonly objects: Pick<ObjectStore, 'presignDownload'>
 }
 
 interface Shared {
-  readonly body: Promise<string>
+  readonly body: Promise<DeliveryBody>
   /** The instant of its signatures, or shortly before, in milliseconds. */
   readonly at: number
 }
@@ -44,7 +52,7 @@ const sharedMs = 1_000
 export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
   const shared = new Map<string, Shared>()
 
-  function make(key: string, event: DeliveredEnd): Promise<string> {
+  function make(key: string, event: DeliveredEnd): Promise<DeliveryBody> {
     const one = { body: bodyOf(deps, event), at: deps.now().getTime() }
     shared.set(key, one)
     const forget = (): void => {
@@ -57,7 +65,7 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
 
   return {
     async of({ assessmentId, ...about }) {
-      if (assessmentId === null) return JSON.stringify({ test: true })
+      if (assessmentId === null) return { text: JSON.stringify({ test: true }), shown: null }
       const event = { ...about, assessmentId }
       const key = `${event.orgId} ${assessmentId} ${event.mode} ${event.eventId}`
       const known = shared.get(key)
@@ -69,13 +77,19 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
 
 type DeliveredEnd = DeliveredEvent & { readonly assessmentId: string }
 
-async function bodyOf(deps: Dependencies, event: DeliveredEnd): Promise<string> {
+async function bodyOf(deps: Dependencies, event: DeliveredEnd): Promise<DeliveryBody> {
   const state = await endedAssessment(deps, event)
   const decision = event.eventType === 'assessment.reviewed' ? await decisionOf(deps, event) : undefined
   const view = { ...viewOf(state), ...decision?.shown }
-  if (event.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status, ...decision?.named })
+  if (event.mode === 'thin')
+    return { text: JSON.stringify({ id: view.id, status: view.status, ...decision?.named }), shown: null }
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
-  return JSON.stringify({ ...toAssessmentRecord(view, urls), ...decision?.named })
+  const record = toAssessmentRecord(view, urls)
+  const categories = [...(contentOf?.(record) ?? [])].toSorted()
+  return {
+    text: JSON.stringify({ ...record, ...decision?.named }),
+    shown: categories.length === 0 ? null : { patientId: record.patient_id, categories },
+  }
 }
 
 /** The end does not change any more, so a cached state that contains it is enough. */

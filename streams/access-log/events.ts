@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
-import { personalCategories, purposesOfUse } from '../../platform/kit/personal-content.ts'
+import { purposesOfUse } from '../../platform/kit/personal-content.ts'
+import { PersonalCategory } from '../types.ts'
 
-export const PersonalCategory = Type.Enum([...personalCategories])
 export const PurposeOfUse = Type.Enum([...purposesOfUse])
 
 export const accessLogEvents = {

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { PersonalCategory } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
@@ -62,6 +63,13 @@ const asked = {
   request: CausingRequest,
 }
 
+/** The personal content of the message. Null for a message without any, and before this was recorded. */
+export const ShownContent = Nullable(Type.Object({ patientId: Id, categories: Type.Array(PersonalCategory) }))
+export type ShownContent = Static<typeof ShownContent>
+
+/** Attempts of version 1 did not contain what they showed. */
+const attemptedUpcasters = { 1: (data: unknown) => ({ ...Object(data), shown: null }) }
+
 /** Version 1 of `WebhookDeliveryScheduled` covered events only, no tests. */
 const scheduledUpcasters = {
   1: (data: unknown) => {
@@ -98,9 +106,17 @@ export const webhookDeliveryEvents = {
     }),
     { version: 2, upcasters: scheduledUpcasters },
   ),
+  /** Appended before the call, so the receiver of an attempt without an outcome may have the message. */
   WebhookDeliveryAttempted: defineEvent(
     'WebhookDeliveryAttempted',
-    Type.Object({ deliveryId: Id, attempt: Type.Integer({ minimum: 1 }), attemptedAt: Instant, leaseUntil: Instant }),
+    Type.Object({
+      deliveryId: Id,
+      attempt: Type.Integer({ minimum: 1 }),
+      attemptedAt: Instant,
+      leaseUntil: Instant,
+      shown: ShownContent,
+    }),
+    { version: 2, upcasters: attemptedUpcasters },
   ),
   WebhookDelivered: defineEvent(
     'WebhookDelivered',

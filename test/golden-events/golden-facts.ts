@@ -1,4 +1,5 @@
 import { accessLogs } from '../../streams/access-log/aggregate.ts'
+import { accessMonths } from '../../streams/access-month/aggregate.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
@@ -35,7 +36,7 @@ import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
-import { accessLogFact, accessLogIds } from '../streams/access-log-facts.ts'
+import { accessLogFact, accessLogIds, accessMonthFact } from '../streams/access-log-facts.ts'
 import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -65,6 +66,7 @@ const { ids } = facts
 /** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
 const ownedStreams = [
   accessLogs.of(ids.org, '2026-03-01', accessLogIds.process),
+  accessMonths.of('2026-03'),
   aiReviews.of(ids.org, ids.review),
   aiReviewAccesses.of(ids.org, ids.review),
   aiReviewBudgets.of(ids.org, '2026-03-01'),
@@ -105,6 +107,7 @@ const ownedStreams = [
 const dataOfTypes = new Map<string, object>(
   [
     accessLogFact,
+    accessMonthFact,
     facts.assessmentFact,
     facts.caseFact,
     facts.clientFact,
@@ -181,6 +184,7 @@ for (const { type, data } of [
         : { ...given, next: given.next.map(({ step_id }) => ({ step_id })) },
     ),
   }),
+  deliveryFact('WebhookDeliveryAttempted', { shown: { patientId: ids.patient, categories: ['images', 'results'] } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
   reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),

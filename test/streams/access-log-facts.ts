@@ -1,5 +1,6 @@
 import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import type { AccessLogEvent } from '../../streams/access-log/events.ts'
+import type { AccessMonthEvent } from '../../streams/access-month/events.ts'
 import { at, factsOf, ids } from './facts.ts'
 
 export const accessLogIds = {
@@ -32,3 +33,5 @@ export const ofAccessLog = (event: AccessLogEvent, orgId = ids.org) => ({
   ...event,
   stream: accessLogs.of(orgId, '2026-03-01', accessLogIds.process).stream,
 })
+
+export const accessMonthFact = factsOf<AccessMonthEvent>({ AccessMonthEnded: { month: '2026-03', endedAt: at(60) } })

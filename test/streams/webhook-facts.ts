@@ -73,7 +73,13 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
     scheduledAt: at(31),
     request: null,
   },
-  WebhookDeliveryAttempted: { deliveryId: ids.delivery, attempt: 1, attemptedAt: at(31), leaseUntil: at(51) },
+  WebhookDeliveryAttempted: {
+    deliveryId: ids.delivery,
+    attempt: 1,
+    attemptedAt: at(31),
+    leaseUntil: at(51),
+    shown: null,
+  },
   WebhookDelivered: { ...attempted, statusCode: 204, deliveredAt: at(32) },
   WebhookDeliveryAttemptFailed: {
     ...attempted,

@@ -17,6 +17,7 @@ import { rebuildMemory, rebuildTime } from './projections/growth.ts'
 import { rebuildBeside } from './projections/rebuild-beside.ts'
 import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
+import { accessLog } from './reads/access-log.ts'
 import { actorContexts } from './reads/actor-contexts.ts'
 import { readById } from './reads/by-id.ts'
 import { eventFeed } from './reads/feed.ts'
@@ -44,6 +45,7 @@ export const benchmarks: readonly Benchmark[] = [
   onRealEventStore,
   readById,
   pastAnswers,
+  accessLog,
   revokedTokens,
   openTasks,
   actorContexts,

@@ -14,6 +14,7 @@ import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
+import { accessLogFact } from '../../streams/access-log-facts.ts'
 import { consentTypeFact, ids, projectionFact } from '../../streams/facts.ts'
 import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -293,4 +294,15 @@ test('a skip is refused during work on the copies, and for an event that was pro
     isDone: true,
     text: `${name} skips ${formatPosition(position)} already`,
   })
+})
+
+test('lag counts the events of a projector with a read of its own apart from the others', async () => {
+  const before = lineOf(await projectionLag(pool, store, false), 'cases')
+  await stored('access_log', 5)
+  const target = accessLogs.of(ids.org, '2026-03-01', v4())
+  const context = { commandId: v4(), correlationId: v4(), orgId: ids.org, process: 'access-log' }
+  await store.append(target, 'no_stream', [accessLogFact('AccessRecorded'), accessLogFact('AccessRepeated')], context)
+  const lag = await projectionLag(pool, store, false)
+  expect(lineOf(lag, 'access_log')).toContain(' 2 events ')
+  expect(lineOf(lag, 'cases')?.replace(/\d+ s/g, '')).toBe(before?.replace(/\d+ s/g, ''))
 })

@@ -74,7 +74,7 @@ const ended = [fact('WebhookDelivered'), fact('WebhookDeliveryFailed')]
 
 describe('attempting a delivery', () => {
   const { scheduledAt: _, ...delivery } = scheduled.data
-  const command = { delivery, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
+  const command = { delivery, shown: null, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
 
   it('begins with the delivery itself, and waits while a lease is open', () => {
     given(webhookDeliveries).when(attemptDelivery, command).thenEvents([scheduled, attempted])

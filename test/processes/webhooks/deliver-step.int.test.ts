@@ -88,7 +88,7 @@ describe('a delivery', () => {
       request: null,
     }
     const leaseUntil = new Date(given.world.now().getTime() + 20_000)
-    const other = { delivery: { ...named, ...event }, now: given.world.now(), leaseUntil }
+    const other = { delivery: { ...named, ...event }, shown: null, now: given.world.now(), leaseUntil }
     await execute(
       given.world.otherStore,
       delivery.target,

@@ -47,35 +47,37 @@ const eventOf = (
   eventId: string = id,
 ) => ({ orgId: world.orgId, eventId, eventType, assessmentId: id, mode })
 
+const textOf = async (event: Parameters<DeliveryBodies['of']>[0]) => (await bodies.of(event)).text
+
 it('are made once for all subscriptions with deliveries at about the same time', async () => {
-  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(eventOf())))
-  expect(new Set([...others, await bodies.of(eventOf())])).toEqual(new Set([first]))
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => textOf(eventOf())))
+  expect(new Set([...others, await textOf(eventOf())])).toEqual(new Set([first]))
   expect(JSON.parse(first ?? '')).toMatchObject({ id: assessmentId, status: 'completed' })
   expect(signed.length).toBeGreaterThan(0)
   expect(new Set(signed).size).toBe(signed.length)
 })
 
 it('have new addresses for a later attempt', async () => {
-  const first = await bodies.of(eventOf())
+  const first = await textOf(eventOf())
   world.pass(1)
-  const second = await bodies.of(eventOf())
+  const second = await textOf(eventOf())
   expect(second).not.toBe(first)
   expect(second).toContain(`?at=${world.now().getTime()}`)
 })
 
 it('are not those of another assessment, another mode or another organisation', async () => {
   const other = await ended()
-  expect(JSON.parse(await bodies.of(eventOf()))).toMatchObject({ id: assessmentId })
-  expect(JSON.parse(await bodies.of(eventOf('full', other)))).toMatchObject({ id: other })
-  expect(JSON.parse(await bodies.of(eventOf('thin')))).toEqual({ id: assessmentId, status: 'completed' })
-  await expect(bodies.of({ ...eventOf(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
+  expect(JSON.parse(await textOf(eventOf()))).toMatchObject({ id: assessmentId })
+  expect(JSON.parse(await textOf(eventOf('full', other)))).toMatchObject({ id: other })
+  expect(JSON.parse(await textOf(eventOf('thin')))).toEqual({ id: assessmentId, status: 'completed' })
+  await expect(textOf({ ...eventOf(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
 })
 
 it('contain the decision that they report, also if this process has read only the end, or a newer review has a task', async () => {
-  const before = JSON.parse(await bodies.of(eventOf())) as object
+  const before = JSON.parse(await textOf(eventOf())) as object
   expect(before).not.toHaveProperty('review')
   const none = eventOf('full', assessmentId, 'assessment.reviewed', randomUUID())
-  await expect(bodies.of(none)).rejects.toThrow('a decision that the assessment does not have')
+  await expect(textOf(none)).rejects.toThrow('a decision that the assessment does not have')
   const target = assessments.of(world.orgId, assessmentId)
   const { revision } = await world.otherStore.load(target)
   const [of, newer] = [{ assessmentId }, { assessmentId, taskId: randomUUID() }]
@@ -92,17 +94,17 @@ it('contain the decision that they report, also if this process has read only th
   const reviewed = eventOf('full', assessmentId, 'assessment.reviewed', eventIds.at(-3))
   const named = { task_id: ids.task, ai_review_id: ids.review }
   const review = { status: 'decided', decided_at: decided.data.decidedAt, agrees_with_ai: false }
-  expect(JSON.parse(await bodies.of(reviewed))).toEqual({ ...before, ...named, review })
+  expect(JSON.parse(await textOf(reviewed))).toEqual({ ...before, ...named, review })
   const thin = { id: assessmentId, status: 'completed', ...named }
-  expect(JSON.parse(await bodies.of({ ...reviewed, mode: 'thin' }))).toEqual(thin)
+  expect(JSON.parse(await textOf({ ...reviewed, mode: 'thin' }))).toEqual(thin)
   const ofNewer = { task_id: newer.taskId, ai_review_id: ids.newReview, review: { ...review, agrees_with_ai: true } }
   const eventOfNewer = { ...reviewed, eventId: eventIds.at(-1) ?? '' }
-  expect(JSON.parse(await bodies.of(eventOfNewer))).toEqual({ ...before, ...ofNewer })
+  expect(JSON.parse(await textOf(eventOfNewer))).toEqual({ ...before, ...ofNewer })
 })
 
 it('that failed are made again', async () => {
   const id = randomUUID()
-  await expect(bodies.of(eventOf('thin', id))).rejects.toThrow('has not ended')
+  await expect(textOf(eventOf('thin', id))).rejects.toThrow('has not ended')
   await world.otherStore.append(
     assessments.of(world.orgId, id),
     'no_stream',
@@ -112,5 +114,13 @@ it('that failed are made again', async () => {
     ],
     contextOf(world),
   )
-  expect(JSON.parse(await bodies.of(eventOf('thin', id)))).toEqual({ id, status: 'failed' })
+  expect(JSON.parse(await textOf(eventOf('thin', id)))).toEqual({ id, status: 'failed' })
+})
+
+it('name the patient and what they show of it, thin ones none', async () => {
+  const full = await bodies.of(eventOf())
+  expect(full.shown).toEqual({ patientId: ids.patient, categories: ['images', 'record', 'results'] })
+  expect(JSON.parse(full.text)).toHaveProperty('external_reference')
+  expect((await bodies.of(eventOf('thin'))).shown).toBeNull()
+  expect((await bodies.of({ ...eventOf(), assessmentId: null, eventType: 'webhook.test' })).shown).toBeNull()
 })

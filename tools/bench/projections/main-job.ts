@@ -353,7 +353,7 @@ function delivered({ organisationId, assessmentId, deliveryId, eventId }: JobIds
     },
     {
       type: 'WebhookDeliveryAttempted',
-      data: { deliveryId, attempt: 1, attemptedAt: instant(at, 20), leaseUntil: instant(at, 80) },
+      data: { deliveryId, attempt: 1, attemptedAt: instant(at, 20), leaseUntil: instant(at, 80), shown: null },
     },
     {
       type: 'WebhookDelivered',
