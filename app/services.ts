@@ -34,6 +34,7 @@ import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { asOfRoutes, type AsOfRouteDependencies } from '../read-api/audit/as-of-routes.ts'
 import { logRoutes, type LogRouteDependencies } from '../read-api/audit/log-routes.ts'
+import { accessRoutes } from '../read-api/audit/access-routes.ts'
 import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
@@ -50,6 +51,7 @@ import { templateReadRoutes } from '../read-api/notifications/template-routes.ts
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../engine/reads/read-route.ts'
+import { ownAccessRoute } from '../read-api/users/own-access-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
 import { roleReadRoutes } from '../read-api/users/role-routes.ts'
@@ -87,6 +89,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         timelineRoute(app, deps)
         asOfRoutes(app, deps)
         logRoutes(app, deps)
+        accessRoutes(app, deps)
       },
     },
     {
@@ -144,6 +147,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         membershipRoutes(app, deps)
         roleWriteRoutes(app, { ...deps, organisationOfRole: organisationOfRole(deps) })
         ownReadRoutes(app, deps)
+        ownAccessRoute(app, deps)
         userReadRoutes(app, deps)
         roleReadRoutes(app, deps)
       },

@@ -946,6 +946,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/access-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who saw personal content, the latest first
+         * @description Of a patient, of an actor or of a client: at least one of them. An answer is listed within about a second after it left. Messages about a patient are listed too, with the operations `webhook` and `email`. An actor needs the permission of the same name too.
+         */
+        get: operations["listAccesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/oauth/introspect": {
         parameters: {
             query?: never;
@@ -2260,6 +2280,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/users/me/access-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who saw personal content of the user of X-Actor-Context, the latest first
+         * @description The content of the patient of the user's patient account, and the contact of the user, in the organisation of the actor. With names instead of ids. No scope is needed.
+         */
+        get: operations["listOwnAccesses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/users/by-external-id/{externalId}": {
         parameters: {
             query?: never;
@@ -2946,7 +2986,7 @@ export interface components {
              * @description Documented at /problems/{code}
              * @enum {unknown}
              */
-            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
+            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
             request_id: string;
             retriable: boolean;
             errors?: {
@@ -3056,6 +3096,32 @@ export interface components {
         };
         AsOfPaths: {
             paths: string[];
+        };
+        AccessRecord: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** Format: uuid */
+            org_id: string;
+            client_id: string | null;
+            user_id: string | null;
+            patient_ids: string[];
+            /** @description The user whose contact was shown */
+            subject_user_id: string | null;
+            categories: ("record" | "consent" | "images" | "results" | "raw_response" | "answers" | "notes" | "notifications" | "timeline" | "as_of" | "export" | "contact")[];
+            /** @description `operationId` of the route; `webhook` and `email` for messages */
+            operation: string;
+            purpose: ("TREAT" | "HPAYMT" | "HOPERAT" | "HRESCH" | "PATRQT" | "ETREAT" | "PUBHLTH") | null;
+            request_id: string | null;
+            source_address: string | null;
+            /** @description Answers within the window, the first one included */
+            count: number;
+        };
+        AccessRecordPage: {
+            data: components["schemas"]["AccessRecord"][];
+            next_cursor: string | null;
+            has_more: boolean;
         };
         PresentedTokenBody: {
             token: string;
@@ -4452,6 +4518,25 @@ export interface components {
             expires_at: string;
             /** @description The same claims as a signed token, for X-Actor-Context */
             token: string;
+        };
+        OwnAccessRecord: {
+            /** Format: date-time */
+            at: string;
+            /** @description The id of the organisation. The platform has no names of organisations */
+            organisation: string;
+            client: string | null;
+            user: string | null;
+            /** @description `operationId` of the route; `webhook` and `email` for messages */
+            operation: string;
+            categories: ("record" | "consent" | "images" | "results" | "raw_response" | "answers" | "notes" | "notifications" | "timeline" | "as_of" | "export" | "contact")[];
+            purpose: ("TREAT" | "HPAYMT" | "HOPERAT" | "HRESCH" | "PATRQT" | "ETREAT" | "PUBHLTH") | null;
+            /** @description Answers within the window, the first one included */
+            count: number;
+        };
+        OwnAccessRecordPage: {
+            data: components["schemas"]["OwnAccessRecord"][];
+            next_cursor: string | null;
+            has_more: boolean;
         };
         UserPage: {
             data: components["schemas"]["UserRecord"][];
@@ -6516,6 +6601,42 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    listAccesses: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                patient_id?: string;
+                actor_user_id?: string;
+                client_id?: string;
+                category?: "record" | "consent" | "images" | "results" | "raw_response" | "answers" | "notes" | "notifications" | "timeline" | "as_of" | "export" | "contact";
+                /** @description Accesses at this instant or later */
+                from?: string;
+                /** @description Accesses before this instant */
+                to?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessRecordPage"];
                 };
             };
         };
@@ -9100,6 +9221,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActorContextRecord"];
+                };
+            };
+        };
+    };
+    listOwnAccesses: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnAccessRecordPage"];
                 };
             };
         };

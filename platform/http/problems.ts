@@ -143,6 +143,11 @@ export const problems = {
     'The purpose of use is not known',
     'X-Purpose-Of-Use takes TREAT, HPAYMT, HOPERAT, HRESCH, PATRQT, ETREAT or PUBHLTH. Send one of them, or leave the header out.',
   ),
+  'one-filter-required': refusal(
+    400,
+    'A filter is required',
+    'Name a patient, an actor or a client whose accesses are listed.',
+  ),
   'token-missing': refusal(401, 'An access token is required', 'Send `Authorization: Bearer <access token>`.'),
   'token-invalid': refusal(401, 'The access token is not valid', 'Request a new access token.'),
   'token-expired': refusal(401, 'The access token has expired', 'Request a new access token.'),

@@ -1,8 +1,10 @@
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
+import { isUuid } from '../../platform/http/formats.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
+import { oauthClientsProjector, oauthClientsTable } from '../../projections/auth/oauth-clients.projector.ts'
 import {
   membershipsTable,
   permissionsTable,
@@ -179,4 +181,40 @@ export async function registeredPermissions(pool: Pool, serviceId: string | unde
   const rows = rowsOf(p)
   if (serviceId !== undefined) rows.where(p.serviceId, serviceId)
   return pageOf(pool, byText, rows, page)
+}
+
+const c = tableOf(oauthClientsProjector, oauthClientsTable, 'c')
+
+interface NamedCaller {
+  readonly clientId: string | null
+  readonly userId: string | null
+}
+
+/** The names of clients and users. Null for those that are gone, and for ids that are no UUID. */
+export async function namesOf(pool: Pool, callers: readonly NamedCaller[]) {
+  const idsOf = (ids: readonly (string | null)[]) => [
+    ...new Set(ids.flatMap((id) => (id !== null && isUuid(id) ? [id] : []))),
+  ]
+  const [clients, users] = await Promise.all([
+    viewsOf(
+      pool,
+      rowsOf(c, { id: c.clientId, name: c.name }).whereRaw('?? = any(?::uuid[])', [
+        c.clientId,
+        idsOf(callers.map(({ clientId }) => clientId)),
+      ]),
+    ),
+    viewsOf(
+      pool,
+      rowsOf(u, { id: u.userId, name: u.displayName }).whereRaw('?? = any(?::uuid[])', [
+        u.userId,
+        idsOf(callers.map(({ userId }) => userId)),
+      ]),
+    ),
+  ])
+  const clientNames = new Map(clients.map(({ id, name }) => [id, name]))
+  const userNames = new Map(users.map(({ id, name }) => [id, name]))
+  return ({ clientId, userId }: NamedCaller) => ({
+    client: clientNames.get(clientId ?? '') ?? null,
+    user: userNames.get(userId ?? '') ?? null,
+  })
 }

@@ -27,6 +27,7 @@ import {
 } from '../streams/facts.ts'
 import { clinicians, taskFact } from '../streams/human-review-facts.ts'
 import { imageFact } from '../streams/image-facts.ts'
+import { accessLogFact, ofAccessLog } from '../streams/access-log-facts.ts'
 import { notificationFact, trigger } from '../streams/notification-facts.ts'
 import { ruleFact, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { templateFact } from '../streams/notification-template-facts.ts'
@@ -84,6 +85,13 @@ const correction = { outcome: 'correct', icd10: code, snomed: code, category: wi
 
 /** By the operation of the list. */
 const lists: Readonly<Record<string, LargeList>> = {
+  listAccesses: {
+    ...many(full, (number) => {
+      const patientIds = [ids.patient, ...repeated(199, (one) => idOf('028', one))]
+      return [ofAccessLog(accessLogFact('AccessRecorded', { accessId: idOf('029', number), patientIds }))]
+    }),
+    query: { patient_id: ids.patient },
+  },
   listOauthClients: many(20, (number) => {
     const clientId = idOf('001', number)
     const key = { kty: 'RSA' as const, n: wide(2048), e: wide(2048) }
@@ -254,11 +262,13 @@ const lists: Readonly<Record<string, LargeList>> = {
 }
 
 /**
- * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; feed and timeline, which
- * have tests of their own.
+ * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; accesses without ids of
+ * patients; feed and timeline, which have tests of their own.
  */
-const boundedOtherwise =
-  'getConsentRecords getHumanReviewAgreement getNotificationPreferences readEvents readTimeline'.split(' ')
+const boundedOtherwise = [
+  ...['getConsentRecords', 'getHumanReviewAgreement', 'getNotificationPreferences', 'listOwnAccesses'],
+  ...['readEvents', 'readTimeline'],
+]
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

@@ -7,6 +7,7 @@ import { createCursors, pageRequest, type CursorPlace, type PageRows } from '../
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
+import * as audit from '../../read-api/audit/access-queries.ts'
 import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
@@ -31,6 +32,7 @@ import { users } from '../../streams/user/aggregate.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
+import { accessLogFact, accessLogIds, ofAccessLog } from '../streams/access-log-facts.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentFact,
@@ -77,6 +79,20 @@ const manyClients = each((number) => {
 const manyRoles = each((number) =>
   ofRoles(
     roleFact('RoleCreated', { roleId: numbered('e', number), name: `role ${number}`, createdAt: paired(number) }),
+  ),
+)
+
+/** Two patients in each second one, by two clients, and the contact of the user in the last one. */
+const manyAccesses = each((number) =>
+  ofAccessLog(
+    accessLogFact('AccessRecorded', {
+      accessId: numbered('c', number),
+      at: paired(number),
+      patientIds: number % 2 === 0 ? [ids.otherPatient] : [ids.otherPatient, ids.patient],
+      clientId: `client-${number % 2}`,
+      categories: number % 2 === 0 ? ['record'] : ['images', 'results'],
+      subjectUserId: number === count - 1 ? userIds.user : null,
+    }),
   ),
 )
 
@@ -309,6 +325,7 @@ const events: GivenEvent[] = [
   ownNotification(notificationFact('NotificationCreated')),
   ownNotification(notificationFact('NotificationQueued')),
   ...manyNotifications,
+  ...manyAccesses,
 ]
 
 let tables: ReadTables
@@ -320,9 +337,13 @@ beforeAll(async () => {
 afterAll(() => tables.close())
 
 const first = { after: null, limit: 50 }
+const since = at(0)
 
 /** Every query by its exported name, for a record that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
+  listAccesses: (tenant) => audit.listAccesses(pool, tenant, { patientId: ids.otherPatient, since }, first),
+  listOwnAccesses: (tenant) =>
+    audit.listOwnAccesses(pool, tenant, { userId: userIds.user, patientId: ids.otherPatient, since }, first),
   listClients: (tenant) => auth.listClients(pool, tenant, first),
   getClient: (tenant) => auth.getClient(pool, tenant, numbered('c', 0)),
   getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
@@ -591,6 +612,33 @@ function listOf<Row extends object>(
 }
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  'accesses to a patient': {
+    list: listOf(
+      (after, limit) => audit.listAccesses(pool, org, { patientId: ids.otherPatient, since }, { after, limit }),
+      audit.placeOfAccess,
+    ),
+    size: count,
+  },
+  'accesses of a client': {
+    list: listOf(
+      (after, limit) => audit.listAccesses(pool, org, { clientId: 'client-0', since }, { after, limit }),
+      audit.placeOfAccess,
+    ),
+    size: 4,
+  },
+  'accesses to an own record': {
+    list: listOf(
+      (after, limit) =>
+        audit.listOwnAccesses(
+          pool,
+          org,
+          { userId: userIds.user, patientId: ids.otherPatient, since },
+          { after, limit },
+        ),
+      audit.placeOfAccess,
+    ),
+    size: count,
+  },
   clients: {
     list: listOf((after, limit) => auth.listClients(pool, org, { after, limit }), auth.placeOfClient),
     size: count,
@@ -814,6 +862,30 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
       cursor = last === undefined ? undefined : cursors.seal(identity, list.placeOf(last))
     } while (cursor !== undefined)
     expect(shown).toEqual(whole)
+  })
+})
+
+describe('filters of the access log', () => {
+  const found = async (filters: Partial<audit.AccessFilters>) =>
+    (await audit.listAccesses(pool, org, { since, ...filters }, first)).rows.map(({ accessId }) => accessId)
+  const access = (...numbers: readonly number[]) => numbers.map((number) => numbered('c', number))
+
+  it('apply together, newest first', async () => {
+    const patient = { patientId: ids.patient }
+    expect(await found(patient)).toEqual(access(5, 3, 1))
+    expect(await found({ ...patient, clientId: 'client-1' })).toEqual(access(5, 3, 1))
+    expect(await found({ ...patient, clientId: 'client-0' })).toEqual([])
+    expect(await found({ userId: accessLogIds.user, category: 'images' })).toEqual(access(5, 3, 1))
+    expect(await found({ userId: userIds.otherUser })).toEqual([])
+    expect(await found({ ...patient, from: paired(2), to: paired(4) })).toEqual(access(3))
+    expect(await found({ ...patient, since: paired(4) })).toEqual(access(5))
+    expect(await found({ userId: accessLogIds.user, since: paired(6) })).toEqual(access(6))
+  })
+
+  it('of a user without a patient account find who saw the contact', async () => {
+    const own = { userId: userIds.user, patientId: null, since }
+    const { rows } = await audit.listOwnAccesses(pool, org, own, first)
+    expect(rows.map(({ accessId }) => accessId)).toEqual(access(6))
   })
 })
 
