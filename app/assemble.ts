@@ -14,7 +14,6 @@ import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../engine/processes/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../engine/projections/batch-writer.ts'
-import { filterOf } from '../engine/projections/projector.ts'
 import { createReadPositions } from '../engine/projections/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
@@ -38,7 +37,7 @@ import { createIdentityProvider } from './identity-provider.ts'
 import { startProcessor } from './processor.ts'
 import { providerChecks, startProviderReports } from './provider-reports.ts'
 import { readAttendance } from './projections/attendance.ts'
-import { projectedStreams } from './projections/projected-streams.ts'
+import { listedStreams, projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
 import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
@@ -107,6 +106,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ...(runsProjector ? readModels : []),
     ...(runsProcessor ? processes.map((process) => process.list) : []),
   ]
+  const read = runsProjector ? filter : { streamPrefixes: listedStreams }
   const { onDatabaseGone } = options
   const writePool = projectors.length === 0 ? undefined : createWritePool({ url: databaseUrl, logger })
   if (writePool !== undefined) stop.onStop('resources', 'batches', () => writePool.end())
@@ -118,7 +118,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           pool,
           writePool,
           projectors,
-          filter,
+          filter: read,
           skips: skippedIn(store),
           logger,
           ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
@@ -148,7 +148,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           egress,
           pool,
           databaseUrl,
-          filter,
+          filter: read,
           runner,
           logger,
           stop,
@@ -199,7 +199,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   const answering = store.within(answerLimits)
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
-    reads.requireHead((asked, of) => answering.head(filterOf(of, filter), asked), projector, waitMs)
+    reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
   const isCurrent = isCurrentWithin(decisiveWaitMs)
   const channels = openChannels(answering)
   stop.onStop('work', 'event feed', () => channels.close())

@@ -8,8 +8,9 @@ import {
   startOfLog,
   type Position,
 } from '../../platform/kit/positions.ts'
-import { projectedStreams } from './projected-streams.ts'
-import { knownProjectors, readProjectors, type ShownProjector } from './known-projectors.ts'
+import { processes } from '../../processes/registry.ts'
+import { listedStreams, projectedStreams } from './projected-streams.ts'
+import { readProjectors, type ShownProjector } from './known-projectors.ts'
 import { hasProcess, statusText, tableText } from './list.ts'
 
 /** Counting reads the log backwards, so it needs a limit. */
@@ -17,7 +18,7 @@ const mostCounted = 10_000
 
 interface Lag {
   readonly projector: ShownProjector
-  /** Events after the checkpoint, in the streams of its read. */
+  /** Events after the checkpoint, in the streams of the projector's read. */
   readonly behind: number
   readonly isMore: boolean
 }
@@ -30,20 +31,23 @@ export async function projectionLag(
 ): Promise<string> {
   const projectors = await readProjectors(pool)
   const seen = projectors.filter(({ position }) => position !== undefined)
-  const byRead = [...Map.groupBy(seen, ({ name }) => knownProjectors.find((known) => known.name === name)?.apart)]
-  const reads = await Promise.all(
-    byRead.map(async ([streamPrefixes = projectedStreams, group]) => ({
-      group,
-      ...(await newestEvents(eventStore, { streamPrefixes }, group.map(positionOf), most)),
-    })),
-  )
+  const newestOf = (streamPrefixes: readonly string[], read: readonly ShownProjector[]) =>
+    newestEvents(eventStore, { streamPrefixes }, read.map(positionOf), most)
+  const isList = ({ name }: ShownProjector) => processes.some(({ list }) => list.name === name)
+  const [ofModels, ofLists] = await Promise.all([
+    newestOf(
+      projectedStreams,
+      seen.filter((projector) => !isList(projector)),
+    ),
+    newestOf(listedStreams, seen.filter(isList)),
+  ])
   const lags = seen.map((projector): Lag => {
-    const { newest, isComplete } = reads.find(({ group }) => group.includes(projector)) ?? nothingNew
+    const { newest, isComplete } = isList(projector) ? ofLists : ofModels
     const behind = newest.filter((position) => comparePositions(position, positionOf(projector)) > 0).length
     return { projector, behind, isMore: !isComplete && behind === newest.length }
   })
-  const newestOfAll = reads.flatMap(({ newest }) => newest.slice(0, 1))
-  const head = [...newestOfAll, ...seen.map(positionOf)].toSorted(comparePositions).at(-1)
+  const places = [...ofModels.newest.slice(0, 1), ...ofLists.newest.slice(0, 1), ...seen.map(positionOf)]
+  const head = places.toSorted(comparePositions).at(-1)
   if (isJson)
     return JSON.stringify(
       { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
@@ -60,20 +64,13 @@ export async function projectionLag(
   return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
 }
 
-interface NewestEvents {
-  readonly newest: readonly Position[]
-  readonly isComplete: boolean
-}
-
-const nothingNew: NewestEvents = { newest: [], isComplete: true }
-
 /** Positions down to the slowest projector's, newest first. Incomplete above the counting limit. */
 async function newestEvents(
   eventStore: EventStore,
   filter: EventFilter,
   reached: readonly Position[],
   most: number,
-): Promise<NewestEvents> {
+): Promise<{ newest: readonly Position[]; isComplete: boolean }> {
   const downTo = reached.toSorted(comparePositions)[0] ?? startOfLog
   const newest: Position[] = []
   for await (const position of eventStore.positionsBackwards(filter, { downTo })) {

@@ -1,7 +1,7 @@
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
-import { partOf } from './batch-writer.ts'
+import { handlerOf, partOf } from './batch-writer.ts'
 import type { BatchPart } from './checkpoint-moves.ts'
 import type { Projector } from './projector.ts'
 
@@ -42,6 +42,10 @@ export interface FeedListener {
   undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
 }
 
+/** Events that only patient projectors want are held back until there are so many, or for so many milliseconds. */
+const mostHeld = 1_000
+const heldMs = 250
+
 /**
  * One read of `$all`, and the projectors that it feeds. A member may be ahead of its feed: it skips events that it has.
  * So two feeds can merge at any time: the members of the feed ahead move to the one behind.
@@ -54,6 +58,11 @@ export class Feed {
   #writing: Promise<void> = Promise.resolve()
   #handling: Promise<void> = Promise.resolve()
   #gate: Promise<void> = Promise.resolve()
+  /** Events that wait for others. */
+  #held: RecordedEvent[] = []
+  #timer: NodeJS.Timeout | undefined
+  /** Resolves when everything that was handed over is taken. */
+  #taken: Promise<void> = Promise.resolve()
 
   constructor(members: readonly Member[], listener: FeedListener) {
     this.#listener = listener
@@ -63,24 +72,30 @@ export class Feed {
       .reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
   }
 
-  /** Takes the next events. Resolves after they are folded and the previous batch is written. */
+  /** Takes the next events. Resolves after they are folded and the previous batch is written, or at once if they are held. */
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
-    const last = events.at(-1)
-    return last === undefined ? Promise.resolve() : this.#take(events, last.position)
+    this.#held.push(...events)
+    const types = new Set(events.map(({ type }) => type))
+    if (this.#held.length >= mostHeld || ![...types].every((type) => this.#mayWait(type))) return this.#flush()
+    this.#timer ??= setTimeout(() => void this.#flush(), heldMs)
+    return Promise.resolve()
   }
 
   /** Records that there is no wanted event up to this position. */
   takeCheckpoint(position: Position): Promise<void> {
-    return this.#take([], position)
+    void this.#flush()
+    return this.#next([], position)
   }
 
   async takeCaughtUp(): Promise<void> {
+    await this.#flush()
     await this.#gate
     await this.#writing
     this.#listener.caughtUp(this)
   }
 
   async takeUndecodable(head: EventHead, error: Error): Promise<void> {
+    await this.#flush()
     await this.#gate
     await this.#writing
     await this.#listener.undecodable(this, head, error)
@@ -88,6 +103,7 @@ export class Feed {
 
   /** Pauses the feed between two batches, after all writes. The returned function continues it. */
   async pause(): Promise<() => void> {
+    await this.#flush()
     let open = (): void => undefined
     const before = this.#gate
     this.#gate = new Promise((resolve) => {
@@ -101,8 +117,30 @@ export class Feed {
 
   /** Resolves when there is nothing left to write. */
   async written(): Promise<void> {
+    await this.#flush()
     await this.#handling
     await this.#writing
+  }
+
+  /** Whether patient projectors want events of the type, and no others do. */
+  #mayWait(type: string): boolean {
+    const wanting = [...this.members].filter(({ projector }) => handlerOf(projector, type) !== undefined)
+    return wanting.length > 0 && wanting.every(({ projector }) => projector.isPatient === true)
+  }
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const events = this.#held
+    this.#held = []
+    const last = events.at(-1)
+    return last === undefined ? this.#taken : this.#next(events, last.position)
+  }
+
+  /** One after another, in the order of the log. */
+  #next(events: readonly RecordedEvent[], to: Position): Promise<void> {
+    this.#taken = this.#taken.then(() => this.#take(events, to))
+    return this.#taken
   }
 
   #take(events: readonly RecordedEvent[], to: Position): Promise<void> {

@@ -1,10 +1,8 @@
 import type { EventStore } from '../store/event-store.ts'
 import type { EventHead } from '../store/errors.ts'
-import { pause } from '../../platform/kit/backoff.ts'
 import { comparePositions, formatPosition } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
 import { Feed, type Member, type MemberBatch } from './feed.ts'
-import { filterOfAll } from './projector.ts'
 
 export interface LogReadingsOptions {
   readonly eventStore: Pick<EventStore, 'subscribeToAll'>
@@ -23,12 +21,9 @@ export interface ReadingListener {
   broke(members: readonly Member[], error: unknown): void
 }
 
-/** Pause of a projector that is apart between two batches that are not full, in milliseconds. */
-const apartPauseMs = 250
-
 /**
  * The reads of the log: one live read for every projector that has caught up, and one for each group that lags. A
- * lagging read joins the live one when it catches up. A projector that is apart keeps its own.
+ * lagging read joins the live one when it catches up.
  */
 export class LogReadings {
   readonly #options: LogReadingsOptions
@@ -45,9 +40,7 @@ export class LogReadings {
 
   /** Starts to feed members. Members at the same position share a read. */
   add(members: readonly Member[]): void {
-    const placeOf = ({ projector, position }: Member) =>
-      `${projector.apart === undefined ? '' : projector.name} ${formatPosition(position)}`
-    for (const group of Map.groupBy(members, placeOf).values()) this.#open(group)
+    for (const group of Map.groupBy(members, ({ position }) => formatPosition(position)).values()) this.#open(group)
   }
 
   /** Stops feeding a member. Its pending events are dropped unless a write is in progress. */
@@ -83,21 +76,13 @@ export class LogReadings {
     })
     for (const member of members) this.#feedOf.set(member, feed)
     this.#feeds.add(feed)
-    const { eventStore, filter: shared, batchSize } = this.#options
-    const filter = filterOfAll(
-      members.map(({ projector }) => projector),
-      shared,
-    )
-    const isApart = members.some(isMemberApart)
+    const { eventStore, filter, batchSize } = this.#options
     const subscription = eventStore.subscribeToAll({
       name: `projections ${members.map(({ projector }) => projector.name).join(' ')}`,
       filter,
       from: feed.position,
       batchSize,
-      onBatch: async (events) => {
-        await feed.takeEvents(events)
-        if (isApart && events.length < batchSize) await pause(apartPauseMs, feed.abort.signal)
-      },
+      onBatch: (events) => feed.takeEvents(events),
       onCheckpoint: (position) => feed.takeCheckpoint(position),
       onCaughtUp: () => feed.takeCaughtUp(),
       onUndecodable: (head, error) => feed.takeUndecodable(head, error),
@@ -112,7 +97,6 @@ export class LogReadings {
   /** The first read to catch up becomes the live one. Later ones merge with it. */
   async #mergeCaughtUp(feed: Feed): Promise<void> {
     if (feed.abort.signal.aborted) return
-    if ([...feed.members].some(isMemberApart)) return this.#listener.caughtUp([...feed.members])
     if (this.#live === undefined || this.#live === feed) this.#live = feed
     else await this.#join(this.#live, feed)
     if (this.#live !== undefined) await this.#listener.caughtUp([...this.#live.members])
@@ -155,8 +139,4 @@ export class LogReadings {
   #queueMerge(feed: Feed, work: () => Promise<void>): void {
     this.#joining = this.#joining.then(work).catch((error: unknown) => this.#break(feed, error))
   }
-}
-
-function isMemberApart({ projector }: Member): boolean {
-  return projector.apart !== undefined
 }

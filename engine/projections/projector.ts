@@ -1,7 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { MemberName } from '../../platform/kit/member-names.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
-import type { EventFilter } from '../store/subscription-options.ts'
 
 export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
 /**
@@ -76,25 +75,10 @@ export interface Projector<T extends Table = Table> {
   /** Decisions depend on its rows, so no event may be skipped. After a failure only a corrected handler helps. */
   readonly decisive?: boolean
   /**
-   * The stream prefixes of its events. The projector then has a read of the log of its own, and writes a few times a
-   * second. For events as frequent as requests, whose rows nobody waits for: with the others, each request would move
-   * the checkpoints of all projectors. The others need not get these events.
+   * Nobody waits for its rows, and its events are as frequent as requests. If only such projectors want the events that
+   * come, they are written a few times a second. Each write moves the checkpoints of all projectors.
    */
-  readonly apart?: readonly string[]
-}
-
-/** The streams of a projector. `shared` are those of all projectors that are not apart. */
-export function filterOf({ apart }: Projector, shared: EventFilter): EventFilter {
-  return apart === undefined ? shared : { streamPrefixes: apart }
-}
-
-/** The streams of several projectors. No prefixes mean all streams. */
-export function filterOfAll(projectors: readonly Projector[], shared: EventFilter): EventFilter {
-  const filters = projectors.map((projector) => filterOf(projector, shared))
-  const prefixes = filters.flatMap(({ streamPrefixes }) => streamPrefixes)
-  return {
-    streamPrefixes: filters.some(({ streamPrefixes }) => streamPrefixes.length === 0) ? [] : [...new Set(prefixes)],
-  }
+  readonly isPatient?: true
 }
 
 type HandlersOf<Events extends DomainEvent> = {

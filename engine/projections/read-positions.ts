@@ -46,7 +46,7 @@ export interface ReadPositions {
    * @throws the errors of `head` and the database
    */
   requireHead(
-    head: (asked: Required<HeadQuestion>, projector: Projector) => Promise<Position>,
+    head: (asked: Required<HeadQuestion>) => Promise<Position>,
     projector: string,
     timeoutMs: number,
   ): Promise<boolean>
@@ -111,7 +111,7 @@ class CheckpointWatch implements ReadPositions {
   }
 
   async requireHead(
-    head: (asked: Required<HeadQuestion>, projector: Projector) => Promise<Position>,
+    head: (asked: Required<HeadQuestion>) => Promise<Position>,
     name: string,
     timeoutMs: number,
   ): Promise<boolean> {
@@ -120,8 +120,7 @@ class CheckpointWatch implements ReadPositions {
     const deadline = performance.now() + timeoutMs
     let reached = await this.storedPosition(name)
     if (reached === undefined) return false
-    const wants = (type: string) => handlerOf(projector, type) !== undefined
-    const newest = await head({ downTo: reached, wants }, projector)
+    const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
     for (
       let pauseMs = this.#pollMs;

@@ -2,7 +2,7 @@ import { isDatabaseFull } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { nextCopyOf, readCheckpoints, type ProjectionFailure } from './checkpoints.ts'
 import { createProjector, fitOf } from './schema.ts'
-import { filterOf, type Projector } from './projector.ts'
+import type { Projector } from './projector.ts'
 import { analyze, fill } from '../rebuild/fill.ts'
 import type { RebuildContext } from '../rebuild/context.ts'
 import { continuedCopy } from '../rebuild/copies.ts'
@@ -57,7 +57,7 @@ async function filledAndSwitched(
   projector: Projector,
 ): Promise<ProjectionFailure | undefined> {
   const copy = await continuedCopy(context, projector)
-  await fill(context, [{ copy, upTo: await context.eventStore.head(filterOf(projector, context.filter)) }])
+  await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
   if (copy.failure !== undefined) return copy.failure
   await analyze(context.pool, copy.projector)
   await switchOver(context, copy)

@@ -11,7 +11,7 @@ import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import type { Pool } from 'pg'
-import { filterOfAll, type Projector } from '../projections/projector.ts'
+import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
 
 /** The exact target of a fill. The log must have reached this position. */
@@ -36,11 +36,7 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   )
   const [first] = open
   if (first === undefined) return
-  const { eventStore, signal, batchSize = 5_000, onProgress } = context
-  const filter = filterOfAll(
-    open.map(({ copy }) => copy.projector),
-    context.filter,
-  )
+  const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
   const writer = new LaneWriter(context)
   const lanes = open.map((target) => writer.lane(target))
   const after = open

@@ -3,7 +3,6 @@ import { limited } from '../../platform/kit/time-limits.ts'
 import type { LogBatch } from '../store/log-reading.ts'
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import { handlerOf, partOf, writeBatchIn } from '../projections/batch-writer.ts'
-import { filterOf } from '../projections/projector.ts'
 import type { StoredCheckpoint } from '../projections/checkpoints.ts'
 import { stopsAt } from '../projections/undecodable.ts'
 import type { RebuildContext } from './context.ts'
@@ -35,9 +34,8 @@ export interface Gap {
  * @throws NotYet; CopyLostError if an event in the copy was skipped since
  */
 export async function readGap(context: RebuildContext, copy: Copy, stored: StoredCheckpoint): Promise<Gap> {
-  const { eventStore, skips, signal } = context
+  const { eventStore, filter, skips, signal } = context
   const { serving, skipped, position: after } = copy
-  const filter = filterOf(serving, context.filter)
   const now = skips === undefined ? skipped : await answered(limited(answerMs, skips(serving.name)), signal)
   if (now.size !== skipped.size || [...now].some((position) => !skipped.has(position))) {
     throw new CopyLostError(`an event of ${serving.name} was skipped while its copy was filled: rebuild once more`)
@@ -59,7 +57,7 @@ export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, u
 }
 
 async function gapUpTo(
-  { eventStore, filter: shared, signal }: RebuildContext,
+  { eventStore, filter, signal }: RebuildContext,
   { projector, position: after }: Copy,
   upTo: Position,
   limitMs: number,
@@ -67,7 +65,6 @@ async function gapUpTo(
   if (comparePositions(after, upTo) >= 0) return { batch: undefined, reach: after }
   const wants = (type: string) => handlerOf(projector, type) !== undefined
   const ending = new AbortController()
-  const filter = filterOf(projector, shared)
   const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: ending.signal })
   try {
     // Uses a timer: the read checks its signal only between answers, and may wait longer for a key or for the log.

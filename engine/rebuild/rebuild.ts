@@ -8,7 +8,7 @@ import {
   type StoredStatus,
 } from '../projections/checkpoints.ts'
 import { reasonOf } from '../projections/database-errors.ts'
-import { filterOf, type Projector } from '../projections/projector.ts'
+import type { Projector } from '../projections/projector.ts'
 import { fitOf } from '../projections/schema.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { compareWithServing } from './compare.ts'
@@ -60,8 +60,7 @@ export async function rebuild(
     if (!comparison.isEqual && !isExpected && !acceptDifference)
       return { name: serving.name, kind: 'differs', comparison }
     // The serving one failed, so a copy at its position would fail too. The copy must first get past that event.
-    if (stored.status === 'failed')
-      await fill(context, [{ copy, upTo: await context.eventStore.head(filterOf(serving, context.filter)) }])
+    if (stored.status === 'failed') await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
     await analyze(context.pool, copy.projector)
     const switched = await switchOver(context, copy)
     if (switched === undefined) return failedAt(copy)

@@ -63,7 +63,7 @@ type Events = log.AccessLogEvent | AccessMonthEvent | NotificationEvent | Webhoo
 export const accessLogProjector = defineProjector<Events>()({
   name: 'access_log',
   version: 1,
-  apart: ['access_log-', 'access_month-', 'notification-', 'webhook_delivery-'],
+  isPatient: true,
   tables: [accessesTable, accessPersonsTable, mailsTable],
   handlers: {
     AccessRecorded: ({ data }) => {

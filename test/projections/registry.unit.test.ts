@@ -7,6 +7,8 @@ const projectors = [...readModels, ...processes.map(({ list }) => list)]
 
 /** Categories of streams that create or select rows, but whose revision is in no row. */
 const sources: Readonly<Record<string, readonly string[]>> = {
+  // Mails and webhooks are accesses, which never change.
+  access_log: ['notification', 'webhook_delivery'],
   // An erasure clears addresses.
   notifications: ['user'],
   // A role has a revision of its own in the stream that all roles of an organisation share.
@@ -18,6 +20,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
  * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
  */
 const owned: Readonly<Record<string, object>> = {
+  access_log: { org_id: 'uuid', at: 'timestamptz' },
   audit_subjects: { org_id: 'uuid', stream: 'text' },
   notification_settings: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },

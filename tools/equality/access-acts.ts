@@ -1,15 +1,45 @@
+import { accessLogs } from '../../streams/access-log/aggregate.ts'
+import { accessMonths } from '../../streams/access-month/aggregate.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
+import { accessLogFact, accessMonthFact } from '../../test/streams/access-log-facts.ts'
 import { accessFact } from '../../test/streams/ai-review-facts.ts'
 import { writeProbeFact } from '../../test/streams/facts.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Story } from './story.ts'
 
-/** A client reads the response of the provider. The probe stands for events that no projector reads. */
+/**
+ * Somebody sees a record, once or more often. Now and then the retention of a month is over. The probe stands for events
+ * that no projector reads.
+ */
+export function seeRecord(story: Story, random: SeededRandom, text: string): void {
+  const orgId = random.pick(story.organisations)
+  const at = story.instant(random)
+  const month = `2026-0${1 + random.below(3)}`
+  const accessId = story.id(random)
+  const patientIds = story.patients.filter(() => random.oneIn(3)).map(({ id }) => id)
+  const seen = accessLogFact('AccessRecorded', {
+    accessId,
+    organisationId: orgId,
+    at: `${month}${at.slice(7)}`,
+    patientIds: [...new Set(patientIds)],
+    subjectUserId: random.oneIn(5) ? story.id(random) : null,
+    sourceAddress: text,
+    addressKey: `access_log@${month}`,
+  })
+  const again = accessLogFact('AccessRepeated', { accessId, count: 2 + random.below(9), lastAt: at })
+  const { stream } = accessLogs.of(orgId, `${month}-01`, story.id(random))
+  // The access of a count may be gone.
+  story.append(orgId, stream, ...(random.oneIn(8) ? [] : [seen]), again)
+  if (random.oneIn(4))
+    story.append(orgId, accessMonths.of(`${month}.${at}`).stream, accessMonthFact('AccessMonthEnded', { month }))
+  if (random.oneIn(4)) story.append(orgId, writeProbes.of(story.id(random)).stream, writeProbeFact('WriteProbed'))
+}
+
+/** A client reads the response of the provider. */
 export function readRawResponse(story: Story, random: SeededRandom): void {
   if (story.reviews.length === 0) return
   const { id: aiReviewId, orgId } = random.pick(story.reviews)
   const read = accessFact('AiReviewRawRead', { aiReviewId, readAt: story.instant(random) })
   story.append(orgId, aiReviewAccesses.of(orgId, aiReviewId).stream, read)
-  if (random.oneIn(2)) story.append(orgId, writeProbes.of(story.id(random)).stream, writeProbeFact('WriteProbed'))
 }

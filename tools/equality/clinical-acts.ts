@@ -15,7 +15,7 @@ import {
   patientFact,
   reservationFact,
 } from '../../test/streams/facts.ts'
-import { readRawResponse } from './access-acts.ts'
+import { readRawResponse, seeRecord } from './access-acts.ts'
 import type { ConsentType, Story } from './story.ts'
 
 /** Appends events if the story allows it now. `text` is a caller's free text. */
@@ -197,7 +197,7 @@ export const publishDecision: Act = (story, random) => {
 }
 
 /** Appends an event that no read model subscribes to. */
-export const claimReservation: Act = (story, random) => {
+export const claimReservation: Act = (story, random, text) => {
   const orgId = random.pick(story.organisations)
   const claimed = {
     claimId: story.id(random),
@@ -219,4 +219,5 @@ export const claimReservation: Act = (story, random) => {
   if (end === 2)
     story.append(orgId, stream, reservationFact('ReservationReleased', { claimId, releasedAt: story.instant(random) }))
   readRawResponse(story, random)
+  seeRecord(story, random, text)
 }

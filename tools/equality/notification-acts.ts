@@ -16,6 +16,8 @@ export const sendNotification: Act = (story, random, text) => {
   const now = () => story.instant(random)
   const add = (...facts: ReturnType<typeof notificationFact>[]) => story.append(orgId, stream, ...facts)
   const subject = { phiSubject: userId, phiKeyOwner: 'platform' as const }
+  // Its mail is an access to a patient.
+  const content = random.oneIn(2) ? subject : { phiSubject: story.id(random), phiKeyOwner: 'organisation' as const }
   const ofRule = { ...trigger, eventId: story.id(random), subscriptionId: story.id(random) }
   if (random.oneIn(6)) {
     add(
@@ -35,7 +37,7 @@ export const sendNotification: Act = (story, random, text) => {
       organisationId: orgId,
       recipientRef: userId,
       variables,
-      ...subject,
+      ...content,
       trigger: random.oneIn(2) ? ofRule : null,
       createdAt: now(),
     }),

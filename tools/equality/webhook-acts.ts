@@ -169,6 +169,7 @@ export const advanceDelivery: Act = (story, random) => {
       ...attempt,
       attemptedAt: story.instant(random),
       leaseUntil: story.instant(random),
+      shown: random.oneIn(2) ? null : { patientId: story.id(random), categories: ['images', 'results'] },
     }),
   )
   append(story, delivery, outcome(story, random, delivery, subscription))

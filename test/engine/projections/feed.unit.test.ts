@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Feed, type Member, type MemberBatch } from '../../../engine/projections/feed.ts'
 import { LogReadings } from '../../../engine/projections/log-readings.ts'
 import { defineProjector } from '../../../engine/projections/projector.ts'
 import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { recorded } from '../../support/given-projector.ts'
-import { opened, ticketCounts, type TicketEvent } from './tickets.ts'
+import { opened, renamed, ticketCounts, type TicketEvent } from './tickets.ts'
 
 const events = recorded(['a', 'b', 'c', 'd'].map((ticket) => opened(ticket)))
 
@@ -111,6 +111,62 @@ describe('a feed', () => {
     await later
     await feed.written()
     expect(batches).toHaveLength(2)
+  })
+})
+
+describe('events that only patient projectors want', () => {
+  const patient = (name: string): Member => {
+    const one = member(name, startOfLog)
+    return { ...one, projector: { ...one.projector, isPatient: true } }
+  }
+  /** Wants the later events, and not the first ones. */
+  const hasty = (): Member => {
+    const one = member('hasty', startOfLog)
+    return { ...one, projector: { ...one.projector, handlers: { TicketRenamed: () => [] } } }
+  }
+  const renaming = recorded([opened('a'), opened('b'), renamed('a', 'b'), opened('c')])
+
+  it('wait for an event that another one wants, and keep their order', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed([patient('patient'), hasty()], listenerInto(batches))
+    await feed.takeEvents(renaming.slice(0, 1))
+    await feed.takeEvents(renaming.slice(1, 2))
+    expect(batches).toEqual([])
+    await feed.takeEvents(renaming.slice(2, 3))
+    await feed.written()
+    expect(written(batches)).toEqual([['patient 3 0-300', 'hasty 3 0-300']])
+  })
+
+  it('are written after a moment if nothing else comes', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed([patient('patient'), hasty()], listenerInto(batches))
+    await feed.takeEvents(renaming.slice(0, 1))
+    await vi.waitFor(() => expect(written(batches)).toEqual([['patient 1 0-100', 'hasty 1 0-100']]), 5_000)
+  })
+
+  it.each<[string, (feed: Feed) => Promise<unknown>]>([
+    ['a checkpoint', (feed) => feed.takeCheckpoint(at(3))],
+    ['the end of the log', (feed) => feed.takeCaughtUp()],
+    ['a pause', (feed) => feed.pause()],
+    ['a stop', (feed) => feed.written()],
+  ])('are written before %s', async (_, happens) => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed([patient('patient')], listenerInto(batches))
+    await feed.takeEvents(renaming.slice(0, 1))
+    await happens(feed)
+    expect(written(batches)[0]).toEqual(['patient 1 0-100'])
+  })
+
+  it('do not wait if there are many, or if nobody is patient', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const many = recorded(Array.from({ length: 1_000 }, (_, number) => opened(`${number}`)))
+    const feed = new Feed([patient('patient'), hasty()], listenerInto(batches))
+    await feed.takeEvents(many)
+    await feed.written()
+    const others = new Feed([hasty()], listenerInto(batches))
+    await others.takeEvents(renaming.slice(0, 1))
+    await others.written()
+    expect(written(batches)).toEqual([['patient 1000 0-100000', 'hasty 1000 0-100000'], ['hasty 1 0-100']])
   })
 })
 
