@@ -27,45 +27,84 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** What waits for one organisation, and the lanes that append it. */
+interface Queue {
+  readonly waiting: Waiting[]
+  /** The numbers of the lanes that are at work. */
+  readonly lanes: Map<number, Promise<void>>
+  timer: NodeJS.Timeout | undefined
+}
+
 /** Each event of an answer holds its answer back. So this also limits the answers in memory. */
 const mostWaiting = 2_000
-/** Events of one append, and persons in them: a list may show a hundred. */
+/** Events of one append, and persons in them: a list may show two hundred. */
 const mostEvents = 250
 const mostPersons = 5_000
 const attempts = 5
+/** Appends of one organisation under way. Each lane has streams of its own, so their revisions do not collide. */
+const mostLanes = 4
+/** An event that has waited so long for the append before it gets one of its own, in milliseconds. */
+const patienceMs = 20
 
 /**
- * Groups what waits: one append for each organisation at a time. Events that come meanwhile share the next one. A failed
- * append fails everything that waits behind it, so an answer waits for one time limit of the event store at most.
+ * Groups what waits. Events that come while an append is under way share the next one. If the event store is slow, a few
+ * appends of an organisation are under way at once. A failed append fails everything that waits behind it, so an answer
+ * waits for one time limit of the event store at most.
  */
 export function createAccessAppends({ store, retentionDays, now, newId }: AppendsOptions): AccessAppends {
-  const processId = newId()
-  const lanes = new Map<TenantId, { readonly waiting: Waiting[]; readonly running: Promise<void> }>()
+  const processIds = Array.from({ length: mostLanes }, () => newId())
+  const queues = new Map<TenantId, Queue>()
   let waitingCount = 0
 
-  async function run(orgId: TenantId, waiting: Waiting[]): Promise<void> {
+  /** Starts a lane, if one is free and something waits. */
+  function begin(orgId: TenantId, queue: Queue): void {
+    const lane = processIds.findIndex((_, number) => !queue.lanes.has(number))
+    if (lane === -1 || queue.waiting.length === 0) return
+    queue.lanes.set(lane, run(orgId, queue, lane))
+  }
+
+  async function run(orgId: TenantId, queue: Queue, lane: number): Promise<void> {
     // Answers of the same turn of the event loop share an append.
     await nextTurn()
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, fitting(waiting))
+    while (queue.waiting.length > 0) {
+      const batch = queue.waiting.splice(0, fitting(queue.waiting))
+      startMore(orgId, queue)
       try {
         await write(
+          accessLogs.of(orgId, now().toISOString().slice(0, 10), processIds[lane] ?? ''),
           orgId,
           batch.map(({ event }) => event),
         )
         for (const { resolve } of batch) resolve()
         waitingCount -= batch.length
       } catch (error) {
-        const failed = [...batch, ...waiting.splice(0)]
+        const failed = [...batch, ...queue.waiting.splice(0)]
         for (const { reject } of failed) reject(error)
         waitingCount -= failed.length
       }
     }
-    lanes.delete(orgId)
+    queue.lanes.delete(lane)
+    if (queue.lanes.size === 0) {
+      clearTimeout(queue.timer)
+      queues.delete(orgId)
+    }
   }
 
-  async function write(orgId: TenantId, events: readonly AccessLogEvent[]): Promise<void> {
-    const target = accessLogs.of(orgId, now().toISOString().slice(0, 10), processId)
+  /** Another lane starts if something still waits after a while. */
+  function startMore(orgId: TenantId, queue: Queue): void {
+    if (queue.waiting.length === 0) return
+    queue.timer ??= setTimeout(() => {
+      queue.timer = undefined
+      begin(orgId, queue)
+      startMore(orgId, queue)
+    }, patienceMs)
+  }
+
+  async function write(
+    target: ReturnType<typeof accessLogs.of>,
+    orgId: TenantId,
+    events: readonly AccessLogEvent[],
+  ): Promise<void> {
     const commandId = newId()
     const context = { commandId, correlationId: commandId, orgId, process: 'access-log' }
     let { revision } = store.presume(target)
@@ -76,7 +115,7 @@ export function createAccessAppends({ store, retentionDays, now, newId }: Append
         await store.append(target, revision, events, context)
         return
       } catch (error) {
-        // Only this process writes here: an earlier append without an answer was stored.
+        // Only this lane writes here: an earlier append without an answer was stored.
         if (!(error instanceof RevisionConflictError) || attempt === attempts) throw error
         ;({ revision } = await store.load(target))
       }
@@ -88,17 +127,15 @@ export function createAccessAppends({ store, retentionDays, now, newId }: Append
       if (waitingCount >= mostWaiting) return Promise.reject(new Error('too many accesses wait for the event store'))
       waitingCount += 1
       return new Promise((resolve, reject) => {
-        const entry = { event, resolve, reject }
-        const lane = lanes.get(orgId)
-        if (lane !== undefined) lane.waiting.push(entry)
-        else {
-          const waiting = [entry]
-          lanes.set(orgId, { waiting, running: run(orgId, waiting) })
-        }
+        const queue = queues.get(orgId) ?? { waiting: [], lanes: new Map<number, Promise<void>>(), timer: undefined }
+        queues.set(orgId, queue)
+        queue.waiting.push({ event, resolve, reject })
+        if (queue.lanes.size === 0) begin(orgId, queue)
+        else startMore(orgId, queue)
       })
     },
     async ended() {
-      while (lanes.size > 0) await Promise.all([...lanes.values()].map(({ running }) => running))
+      while (queues.size > 0) await Promise.all([...queues.values()].flatMap(({ lanes }) => [...lanes.values()]))
     },
   }
 }

@@ -42,7 +42,7 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
   const ownClient = serviceClientId?.toLowerCase()
   const appends = createAccessAppends({ store, retentionDays, now, newId })
   let counts: WindowEntry[] = []
-  const window = createAccessWindow(accessLogWindowSeconds * 1000, (entry) => void counts.push(entry))
+  const window = createAccessWindow(accessLogWindowSeconds * 1000, newId, (entry) => void counts.push(entry))
   const timer = setInterval(() => void sweep(now().getTime()), sweepMs).unref()
 
   async function sweep(endedMs: number): Promise<void> {
@@ -62,9 +62,8 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
     async record(access) {
       if (access.clientId?.toLowerCase() === ownClient && readBySteps.has(access.operation)) return
       const at = now()
-      const accessId = newId()
       try {
-        await window.recorded(access, accessId, at.getTime(), () =>
+        await window.recorded(access, at.getTime(), (accessId) =>
           appends.append(access.orgId, recorded(access, accessId, at)),
         )
       } catch (error) {

@@ -23,10 +23,9 @@ interface Entry extends WindowEntry {
 export interface AccessWindow {
   /**
    * Resolves when the access is stored. The same access within the window is stored once: it raises the count.
-   * @param accessId a new one
-   * @param write stores it under this id
+   * @param write stores it under the id
    */
-  recorded(access: Access, accessId: string, atMs: number, write: () => Promise<void>): Promise<void>
+  recorded(access: Access, atMs: number, write: (accessId: string) => Promise<void>): Promise<void>
   /** Ends the windows that are over at this instant, in milliseconds. */
   endUntil(ms: number): void
 }
@@ -41,7 +40,11 @@ const mostEntries = 20_000
  * @param lengthMs from the first answer on
  * @param ended receives each entry with a count above one, when its window ends
  */
-export function createAccessWindow(lengthMs: number, ended: (entry: WindowEntry) => void): AccessWindow {
+export function createAccessWindow(
+  lengthMs: number,
+  newId: () => string,
+  ended: (entry: WindowEntry) => void,
+): AccessWindow {
   /** In the order of their ends. */
   const entries = new Map<string, Entry>()
 
@@ -52,7 +55,7 @@ export function createAccessWindow(lengthMs: number, ended: (entry: WindowEntry)
   }
 
   return {
-    async recorded(access, accessId, atMs, write) {
+    async recorded(access, atMs, write) {
       const key = keyOf(access)
       const known = entries.get(key)
       if (known !== undefined && atMs < known.until) {
@@ -61,7 +64,8 @@ export function createAccessWindow(lengthMs: number, ended: (entry: WindowEntry)
         return known.written
       }
       if (known !== undefined) end(key, known)
-      const written = write()
+      const accessId = newId()
+      const written = write(accessId)
       if (lengthMs === 0) return written
       const entry = { orgId: access.orgId, accessId, count: 1, lastAt: atMs, until: atMs + lengthMs, written }
       entries.set(key, entry)

@@ -149,6 +149,31 @@ describe('an access', () => {
     await opened.close()
   })
 
+  it('does not wait for a slow append of others', async () => {
+    let release = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    let appends = 0
+    const store: AccessLogOptions['store'] = {
+      presume: (target) => world.store.presume(target),
+      load: (target) => world.store.load(target),
+      writeMetadata: (...given) => world.store.writeMetadata(...given),
+      append: async (...given) => {
+        appends += 1
+        if (appends === 1) await released
+        return world.store.append(...given)
+      },
+    }
+    const opened = open({ store })
+    const slow = opened.log.record(opened.access)
+    await expect.poll(() => appends).toBe(1)
+    await opened.log.record({ ...opened.access, operation: 'getCase' })
+    expect(await opened.events()).toHaveLength(0)
+    release()
+    await slow
+    expect(await opened.events()).toHaveLength(1)
+    await opened.close()
+  })
+
   it('of the service client is none where its steps read, and one elsewhere', async () => {
     const opened = open()
     const own = { ...opened.access, clientId: 'OWN' }
