@@ -265,10 +265,8 @@ const lists: Readonly<Record<string, LargeList>> = {
  * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; accesses without ids of
  * patients; feed and timeline, which have tests of their own.
  */
-const boundedOtherwise = [
-  ...['getConsentRecords', 'getHumanReviewAgreement', 'getNotificationPreferences', 'listOwnAccesses'],
-  ...['readEvents', 'readTimeline'],
-]
+const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificationPreferences listOwnAccesses
+    readEvents readTimeline`.split(/\s+/)
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

@@ -55,7 +55,11 @@ interface Connecting {
 
 const scopes = [
   ...['patients', 'cases', 'images', 'assessments', 'orchestrator', 'human-review'].map((name) => `${name}:write`),
-  ...['ai-review:read', 'ai-review:read-raw', 'notifications:send', 'notifications:read', 'notifications:admin'],
+  'ai-review:read',
+  'ai-review:read-raw',
+  'notifications:send',
+  'notifications:read',
+  'notifications:admin',
 ]
 
 /** An organisation with one record of each kind about a patient, a second patient with a case, and every personal read. */
