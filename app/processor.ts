@@ -9,6 +9,7 @@ import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
 import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
+import { createAccessMonthSweep } from '../processes/housekeeping/sweep-access-months.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
@@ -129,8 +130,18 @@ export function startProcessor({
     stop.onStop('work', `foreign channel ${channel.name}`, () => reader.close())
     return reader
   })
+  const sweepObjects = createSweep({ store, objects, configuration, now })
   const sweeps = startSweeps({
-    sweep: createSweep({ store, objects, configuration, now }),
+    sweeps: [
+      {
+        what: 'objects that no event names',
+        run: async (signal) => {
+          const { staging, images, uploads } = await sweepObjects(signal)
+          return staging + images + uploads
+        },
+      },
+      { what: 'keys of access logs past their retention', run: createAccessMonthSweep(given) },
+    ],
     schedule: sweepSchedule(configuration),
     pool,
     logger,

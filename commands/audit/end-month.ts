@@ -13,9 +13,7 @@ export function endMonth({ month, now }: EndMonth, state: AccessMonthState): Dec
   return [{ type: 'AccessMonthEnded', data: { month, endedAt: now.toISOString() } }]
 }
 
-/** Whether the last day of a month, `yyyy-mm`, is past the retention. */
-export function isPastRetention(month: string, retentionDays: number, now: Date): boolean {
-  const [year = 0, number = 0] = month.split('-').map(Number)
-  // The first instant of the next month.
-  return Date.UTC(year, number) <= now.getTime() - retentionDays * 86_400_000
+/** The oldest month, `yyyy-mm`, with a day that is not past the retention. */
+export function firstKeptMonth(retentionDays: number, now: Date): string {
+  return new Date(now.getTime() - retentionDays * 86_400_000).toISOString().slice(0, 7)
 }

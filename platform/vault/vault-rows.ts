@@ -68,6 +68,9 @@ export class VaultRows {
           id text primary key,
           usable_until timestamptz not null
         )`)
+      await client.query(`
+        create index if not exists vault_period_keys on vault_secrets ((split_part(id, '@', 2) collate "C"))
+        where kind = 'subject' and destroyed_at is null and id like '%@%'`)
       await client.query('create index if not exists vault_used_once_until on vault_used_once (usable_until)')
     })
   }
@@ -176,6 +179,18 @@ export class VaultRows {
        on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`,
       [kind, id, this.#ring.wrapWith.id],
     )
+  }
+
+  /** The ids of subject keys `…/<name>@<period>` that are not destroyed, those of the oldest periods first. */
+  async periodKeysBefore(name: string, period: string, limit: number): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<Pick<Row, 'id'>>(
+      `select id from vault_secrets
+       where kind = 'subject' and destroyed_at is null and id like '%@%' and split_part(id, '@', 2) collate "C" < $2
+         and position('/' || $1 || '@' in id) > 0
+       order by split_part(id, '@', 2) collate "C" limit $3`,
+      [name, period, limit],
+    )
+    return rows.map(({ id }) => id)
   }
 
   /** True the first time, in any process. Forgets ids whose time ended well before `now`. */

@@ -47,6 +47,13 @@ export type SecretKind = keyof typeof newSecrets
 /** Records that nobody may alter or set back unseen. They are wrapped like keys. */
 export type RecordName = 'sealed-log'
 
+/** A subject key whose data is of one period, such as a month. */
+export interface PeriodKey {
+  readonly orgId: string
+  readonly subjectId: string
+  readonly period: string
+}
+
 const recordKind = 'record'
 const sealKind = 'signing-seal'
 
@@ -134,6 +141,18 @@ export class Vault implements KeyVault {
   /** Another process erases the subject: here its key counts as destroyed before the next read of the database. */
   forgetSubject(orgId: string, subjectId: string): void {
     this.#subjects.set(subjectOf(orgId, subjectId), 'destroyed')
+  }
+
+  /**
+   * Keys of subjects that are named `<name>@<period>`, of periods before the given one and not destroyed yet. The oldest
+   * periods come first.
+   */
+  async periodKeysBefore(name: string, period: string, limit: number): Promise<readonly PeriodKey[]> {
+    const ids = await this.#rows.periodKeysBefore(name, period, limit)
+    return ids.map((id) => {
+      const slash = id.indexOf('/')
+      return { orgId: id.slice(0, slash), subjectId: id.slice(slash + 1), period: id.slice(id.indexOf('@') + 1) }
+    })
   }
 
   async eventSigningKey(): Promise<KeyObject> {

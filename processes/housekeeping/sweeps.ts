@@ -2,10 +2,18 @@ import { createTask } from 'node-cron'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { AdvisoryLocks } from '../../engine/projections/advisory-locks.ts'
-import type { Swept } from './sweep-objects.ts'
+
+/** Something that has become unnecessary, and its removal. */
+export interface Sweep {
+  /** For the log, such as `keys past their retention`. */
+  readonly what: string
+  /** Resolves with how many were removed. */
+  readonly run: (signal: AbortSignal) => Promise<number>
+}
 
 interface SweepsOptions {
-  readonly sweep: (signal: AbortSignal) => Promise<Swept>
+  /** One after another. */
+  readonly sweeps: readonly Sweep[]
   /** A cron expression, with seconds or without. */
   readonly schedule: string
   /** A lock in this database elects the instance that sweeps. */
@@ -25,9 +33,10 @@ const lockName = 'housekeeping sweeps'
 
 /**
  * Sweeps at once and then by the schedule, in one instance at a time. That instance keeps the lock until it ends;
- * another one then takes over at its next run. A failed sweep is logged and repeated at the next run.
+ * another one then takes over at its next run. A failed sweep is logged and repeated at the next run,
+ * and the others run.
  */
-export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): { close(): Promise<void> } {
+export function startSweeps({ sweeps, schedule, pool, logger }: SweepsOptions): { close(): Promise<void> } {
   const closing = new AbortController()
   let locks: AdvisoryLocks | undefined
   let running: Promise<void> | undefined
@@ -43,10 +52,12 @@ export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): {
 
   async function sweepIfElected(): Promise<void> {
     try {
-      if (await isElected()) await sweepOnce()
+      if (!(await isElected())) return
     } catch (error) {
-      logger.warn({ component: 'sweeps', err: error }, 'sweeping the object store failed')
+      logger.warn({ component: 'sweeps', err: error }, 'the election of the sweeping instance failed')
+      return
     }
+    for (const sweep of sweeps) await sweepOnce(sweep)
   }
 
   /** The lock can be lost in the middle of a sweep. Two sweeps at once do no harm. */
@@ -59,10 +70,14 @@ export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): {
     return false
   }
 
-  async function sweepOnce(): Promise<void> {
-    const { staging, images, uploads } = await sweep(closing.signal)
-    const count = staging + images + uploads
-    if (count > 0) logger.info({ component: 'sweeps', count }, 'objects that no event names were removed')
+  async function sweepOnce({ what, run: sweep }: Sweep): Promise<void> {
+    if (closing.signal.aborted) return
+    try {
+      const count = await sweep(closing.signal)
+      if (count > 0) logger.info({ component: 'sweeps', count }, `${what} were removed`)
+    } catch (error) {
+      logger.warn({ component: 'sweeps', err: error }, `${what} cannot be removed yet`)
+    }
   }
 
   return {

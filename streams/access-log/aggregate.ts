@@ -20,7 +20,9 @@ export const accessLogs = defineAggregate({
   wholeState: 'AccessRecorded',
 })
 
+export const addressKeyName = 'access_log'
+
 /** The key of source addresses of an organisation: one for each UTC month. */
 export function addressKeyOf(at: Date): string {
-  return `access_log@${at.toISOString().slice(0, 7)}`
+  return `${addressKeyName}@${at.toISOString().slice(0, 7)}`
 }

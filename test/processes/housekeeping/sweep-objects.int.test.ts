@@ -278,21 +278,35 @@ it('sweeps at once and then by its schedule, also after a failed sweep', async (
   const lines: string[] = []
   const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
   let count = 0
-  const sweep = async (): Promise<Swept> => {
+  let others = 0
+  const run = async () => {
     count += 1
     if (count === 1) throw new Error('the object store is away')
-    return { staging: count === 2 ? 3 : 0, images: 0, uploads: count === 2 ? 1 : 0 }
+    return count === 2 ? 4 : 0
   }
-  const sweeps = startSweeps({ sweep, schedule: '* * * * * *', pool, logger })
+  const other = async () => {
+    others += 1
+    return 0
+  }
+  const sweeps = startSweeps({
+    sweeps: [
+      { what: 'objects', run },
+      { what: 'keys', run: other },
+    ],
+    schedule: '* * * * * *',
+    pool,
+    logger,
+  })
   await vi.waitFor(() => expect(count).toBeGreaterThan(2), waiting)
   await sweeps.close()
   const ended = count
   const entries: unknown[] = lines.map((line) => JSON.parse(line))
   expect(entries).toMatchObject([
-    { level: 'warn', component: 'sweeps' },
-    { level: 'info', component: 'sweeps', count: 4 },
+    { level: 'warn', component: 'sweeps', msg: 'objects cannot be removed yet' },
+    { level: 'info', component: 'sweeps', count: 4, msg: 'objects were removed' },
   ])
   expect(count).toBe(ended)
+  expect(others).toBeGreaterThanOrEqual(count - 1)
 })
 
 it.each([
@@ -309,10 +323,15 @@ it('sweeps in one instance, and in another one once the first has ended', async 
   const swept: string[] = []
   const instanceOf = (name: string) =>
     startSweeps({
-      sweep: async () => {
-        swept.push(name)
-        return { staging: 0, images: 0, uploads: 0 }
-      },
+      sweeps: [
+        {
+          what: 'objects',
+          run: async () => {
+            swept.push(name)
+            return 0
+          },
+        },
+      ],
       schedule: '* * * * * *',
       pool,
       logger,
