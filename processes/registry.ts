@@ -1,6 +1,7 @@
 import { aiReviewChannel, type AiReviewChannelDependencies } from './ai-review/ai-review.channel.ts'
 import { aiReviewProcess } from './ai-review/ai-review.process.ts'
 import { assessmentChannel } from './assessments/assessments.channel.ts'
+import { auditChannel } from './audit/audit.channel.ts'
 import { assessmentsProcess } from './assessments/assessments.process.ts'
 import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
@@ -35,6 +36,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
 export const channels: readonly Channel<AiReviewChannelDependencies & StateStore>[] = [
   aiReviewChannel,
   assessmentChannel,
+  auditChannel,
   clinicalChannel,
   consentChannel,
   humanReviewChannel,

@@ -16,6 +16,7 @@ const ofClients = {
   'events:read': 'Read the public events of every domain',
   'events:read:ai-review': 'Read the public events of ai-review',
   'events:read:assessment': 'Read the public events of assessment',
+  'events:read:audit': 'Read the public events of audit',
   'events:read:clinical': 'Read the public events of clinical',
   'events:read:consent': 'Read the public events of consent',
   'events:read:human-review': 'Read the public events of human-review',

@@ -14,7 +14,7 @@ interface Seed extends Pick<NotificationTemplate, 'code' | 'category' | 'phi'> {
 }
 
 /**
- * The platform's templates, each with the name of its event. Their variables are members of that event, and the link to
+ * The platform's templates, each with the name of its event or the part of it that says what happened. Their variables are members of that event, and the link to
  * unsubscribe. Subjects of messages about patients have no variables, and show nothing about the patient.
  */
 const seeds: readonly Seed[] = [
@@ -105,6 +105,31 @@ const seeds: readonly Seed[] = [
           'Wenn Sie das nicht erwartet haben, wenden Sie sich an Ihre Administration.',
         ],
         chat: 'Ein Benutzer wurde angelegt: {{userId}} ({{userType}}).',
+      },
+    },
+  },
+  {
+    code: 'emergency_access',
+    category: 'operational',
+    phi: false,
+    texts: {
+      'en-GB': {
+        subject: 'A record was opened in an emergency',
+        mail: [
+          'At {{at}} a record was opened for treatment in an emergency.',
+          'Access: <b>{{access_id}}</b><br>Client: {{client_id}}{{#if user_id}}<br>User: {{user_id}}{{/if}}',
+          'The access log shows whose record it was. Check whether there was an emergency.',
+        ],
+        chat: 'Emergency access {{access_id}} at {{at}} by client {{client_id}}{{#if user_id}}, user {{user_id}}{{/if}}. The access log shows whose record it was.',
+      },
+      'de-DE': {
+        subject: 'Eine Akte wurde im Notfall geöffnet',
+        mail: [
+          'Am {{at}} wurde eine Akte für eine Behandlung im Notfall geöffnet.',
+          'Zugriff: <b>{{access_id}}</b><br>Client: {{client_id}}{{#if user_id}}<br>Benutzer: {{user_id}}{{/if}}',
+          'Das Zugriffsprotokoll zeigt, wessen Akte es war. Prüfen Sie, ob ein Notfall vorlag.',
+        ],
+        chat: 'Notfallzugriff {{access_id}} am {{at}} durch Client {{client_id}}{{#if user_id}}, Benutzer {{user_id}}{{/if}}. Das Zugriffsprotokoll zeigt, wessen Akte es war.',
       },
     },
   },

@@ -1,5 +1,6 @@
 import { aiReviewChannelStream } from './ai-review.ts'
 import { assessmentChannelStream } from './assessment.ts'
+import { auditChannelStream } from './audit.ts'
 import { clinicalChannelStream } from './clinical.ts'
 import { consentChannelStream } from './consent.ts'
 import { humanReviewChannelStream } from './human-review.ts'
@@ -12,6 +13,7 @@ import { workflowChannelStream } from './workflow.ts'
 export const channelStreams = [
   aiReviewChannelStream,
   assessmentChannelStream,
+  auditChannelStream,
   clinicalChannelStream,
   consentChannelStream,
   humanReviewChannelStream,

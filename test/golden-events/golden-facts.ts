@@ -36,7 +36,7 @@ import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
-import { accessLogFact, accessLogIds, accessMonthFact } from '../streams/access-log-facts.ts'
+import { accessLogFact, accessLogIds, accessMonthFact, auditPublicFact } from '../streams/access-log-facts.ts'
 import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -107,6 +107,7 @@ const ownedStreams = [
 const dataOfTypes = new Map<string, object>(
   [
     accessLogFact,
+    auditPublicFact,
     accessMonthFact,
     facts.assessmentFact,
     facts.caseFact,

@@ -1,6 +1,8 @@
 import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import type { AccessLogEvent } from '../../streams/access-log/events.ts'
 import type { AccessMonthEvent } from '../../streams/access-month/events.ts'
+import type { AuditChannelEvent } from '../../streams/channels/audit.ts'
+import { envelope } from './channel-facts.ts'
 import { at, factsOf, ids } from './facts.ts'
 
 export const accessLogIds = {
@@ -35,3 +37,18 @@ export const ofAccessLog = (event: AccessLogEvent, orgId = ids.org) => ({
 })
 
 export const accessMonthFact = factsOf<AccessMonthEvent>({ AccessMonthEnded: { month: '2026-03', endedAt: at(60) } })
+
+/** The events of the audit channel. */
+export const auditPublicFact = factsOf<AuditChannelEvent>({
+  'audit.emergency_access': {
+    org_id: ids.org,
+    access_id: accessLogIds.access,
+    client_id: ids.client,
+    user_id: accessLogIds.user,
+    patient_ids: [ids.patient],
+    subject_user_id: null,
+    operation: 'getAssessment',
+    at: at(0),
+    ...envelope('audit.emergency_access', 0),
+  },
+})

@@ -1,10 +1,12 @@
 import { isUuid } from '../../platform/http/formats.ts'
+import { auditChannelStream } from '../../streams/channels/audit.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { humanReviewChannelStream } from '../../streams/channels/human-review.ts'
 import { notificationChannelStream } from '../../streams/channels/notification.ts'
 import { usersChannelStream } from '../../streams/channels/users.ts'
 import { webhookChannelStream } from '../../streams/channels/webhook.ts'
 import { workflowChannelStream } from '../../streams/channels/workflow.ts'
+import { auditPublicFact } from '../../test/streams/access-log-facts.ts'
 import { clinicalPublicFact, webhookPublicFact } from '../../test/streams/channel-facts.ts'
 import { ids } from '../../test/streams/facts.ts'
 import { humanReviewPublicFact } from '../../test/streams/human-review-facts.ts'
@@ -14,6 +16,7 @@ import { workflowPublicFact } from '../../test/streams/workflow-facts.ts'
 import type { Act } from './clinical-acts.ts'
 
 const publicEvents = [
+  { stream: auditChannelStream.name, facts: auditPublicFact.usual },
   { stream: clinicalChannelStream.name, facts: clinicalPublicFact.usual },
   { stream: humanReviewChannelStream.name, facts: humanReviewPublicFact.usual },
   { stream: notificationChannelStream.name, facts: notificationPublicFact.usual },

@@ -127,6 +127,29 @@ test('a failed notification is reported to a chat channel once, and not about it
   expect(await chatsIn('C0SECRET')).toEqual([])
 })
 
+test('an emergency access is published, and reported to a chat channel without the patient', async () => {
+  const recipientRule = { type: 'slackChannel', channel: 'C0EMERGENCIES' }
+  const rule = { eventType: 'audit.emergency_access', templateCode: 'emergency_access', recipientRule }
+  await expecting(201, api.call(`${admin}/subscriptions`, { body: rule }))
+  const patient = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
+  const { body } = await expecting(201, api.call('/v1/clinical-api/patients', { body: patient }))
+  const patientId = textAt(body, 'id')
+  for (const purpose of ['TREAT', 'ETREAT', 'ETREAT'])
+    await expecting(
+      200,
+      api.call(`/v1/clinical-api/patients/${patientId}`, { headers: { 'x-purpose-of-use': purpose } }),
+    )
+  await expect.poll(() => chatsIn('C0EMERGENCIES'), { timeout: 30_000 }).toHaveLength(1)
+  const [message = ''] = await chatsIn('C0EMERGENCIES')
+  const { body: feed } = await expecting(200, api.call('/v1/events/audit'))
+  const published = Object.values(Object(at(feed, 'data'))) as readonly unknown[]
+  expect(published.filter((event) => JSON.stringify(event).includes(patientId))).toMatchObject([
+    { event_type: 'audit.emergency_access', org_id: orgId, patient_ids: [patientId], operation: 'getPatient' },
+  ])
+  expect(message).toContain(`Emergency access ${textAt(published.at(-1), 'access_id')}`)
+  expect(message).not.toContain(patientId)
+})
+
 test("an event of another service fires a rule once, speaks for no domain of the platform, and brings no patient's data to a chat", async () => {
   const code = await template({ channel: 'slack', bodyTemplate: '{{recall}}' })
   const rule = { templateCode: code, recipientRule: { type: 'slackChannel', channel: 'C0RECALLS' } }

@@ -84,6 +84,12 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
     { category: 'ai_review', publicType: ofReview },
   ],
   'assessment.events': [{ category: 'assessment', publicType: (fact) => assessmentTypes[fact.type] }],
+  'audit.events': [
+    {
+      category: 'access_log',
+      publicType: (fact) => (at(fact.data, 'purpose') === 'ETREAT' ? 'audit.emergency_access' : undefined),
+    },
+  ],
   'clinical.events': [
     { category: 'patient', publicType: ofRecords },
     { category: 'case', publicType: ofRecords },
