@@ -14,8 +14,9 @@ interface Seed extends Pick<NotificationTemplate, 'code' | 'category' | 'phi'> {
 }
 
 /**
- * The platform's templates, each with the name of its event or the part of it that says what happened. Their variables are members of that event, and the link to
- * unsubscribe. Subjects of messages about patients have no variables, and show nothing about the patient.
+ * The platform's templates, each with the name of its event (`emergency_access` without the domain). Their variables are
+ * members of that event, and the link to unsubscribe. Subjects of messages about patients have no variables, and show
+ * nothing about the patient.
  */
 const seeds: readonly Seed[] = [
   {

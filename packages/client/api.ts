@@ -6372,7 +6372,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                channel: "ai-review" | "assessment" | "clinical" | "consent" | "human-review" | "notification" | "users" | "webhook" | "workflow";
+                channel: "ai-review" | "assessment" | "audit" | "clinical" | "consent" | "human-review" | "notification" | "users" | "webhook" | "workflow";
             };
             cookie?: never;
         };
