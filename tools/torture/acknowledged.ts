@@ -52,6 +52,17 @@ export interface Acknowledged {
   readonly at: number
 }
 
+/** An answer that showed something personal. */
+export interface Seen {
+  readonly operation: string
+  readonly patientId: string
+  readonly purpose: string
+  /** X-Request-Id. */
+  readonly requestId: string | null
+  /** When the answer arrived, in milliseconds since 1970. */
+  readonly at: number
+}
+
 /** Totals over all requests. */
 export interface LoadSummary {
   /** Requests sent, including repeats. */

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { textAt } from '../../app/demo/members.ts'
 import { createApiClient, requestToken } from '../../test/support/raw-api.ts'
 import { providerAt } from '../../test/support/provider.ts'
-import { readLines, type Acknowledged, type LoadSummary } from './acknowledged.ts'
+import { readLines, type Acknowledged, type LoadSummary, type Seen } from './acknowledged.ts'
+import { checkAccessLog } from './checks/access-log.ts'
 import { checkAcknowledged, checkAnswers, checkUnacknowledged } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
 import { checkAssessmentReviews } from './checks/assessment-reviews.ts'
@@ -106,6 +107,7 @@ async function onStage(
   const begun = performance.now()
   const files = {
     acknowledged: join(stage.folder, 'acknowledged.jsonl'),
+    seen: join(stage.folder, 'seen.jsonl'),
     received: join(stage.folder, 'received.jsonl'),
   }
   const receiver = await startOutside('receiver', [files.received])
@@ -123,7 +125,7 @@ async function onStage(
     createPool({ url: stage.databaseUrl('platform'), max: 1, name: 'followers', logger }),
   )
   closers.push(() => followers.close())
-  const loaded = await startLoad(stage, options, files.acknowledged, portOf(receiver))
+  const loaded = await startLoad(stage, options, files, portOf(receiver))
   closers.push(() => loaded.kill())
 
   await sleep(calmMs, undefined, { signal })
@@ -169,6 +171,7 @@ async function onStage(
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
+    checkAccessLog(await readLines<Seen>(files.seen), log),
     checkUsers(log),
     checkWorkflows(log),
     checkRules(log),
@@ -200,7 +203,7 @@ async function onStage(
 async function startLoad(
   stage: Stage,
   { seed, users }: TortureOptions,
-  log: string,
+  { acknowledged: log, seen }: { readonly acknowledged: string; readonly seen: string },
   receiverPort: number,
 ): Promise<Outside> {
   const { base_url: baseUrl, org_id: orgId, product_id: productId, clients } = stage.credentials
@@ -213,6 +216,7 @@ async function startLoad(
     productId,
     adminSecret: stage.adminSecret,
     log,
+    seen,
     seed,
     users,
     receiverUrl: `http://127.0.0.1:${receiverPort}`,

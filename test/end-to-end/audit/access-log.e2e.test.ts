@@ -45,6 +45,23 @@ describe('the access log', () => {
     await expectLogged(sent, [own, other])
   })
 
+  it('lacks no answer that left before the platform was killed', async () => {
+    let kills = 0
+    const sent = await readAtRandom([own, other], {
+      count: 200,
+      seed: 8,
+      async after(done) {
+        if (done !== 60 && done !== 130) return
+        await platform.process.kill()
+        kills += 1
+        await platform.restart()
+      },
+    })
+    expect(kills).toBe(2)
+    expect(sent.filter(({ answer }) => answer === undefined).length).toBeLessThan(20)
+    await expectLogged(sent, [own, other])
+  })
+
   it('of one organisation has nothing of another one', async () => {
     const [mine, theirs] = [await recordsOf(own), await recordsOf(other)]
     expect([...mine.keys()].filter((id) => theirs.has(id))).toEqual([])

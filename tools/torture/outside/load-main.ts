@@ -21,6 +21,8 @@ export interface LoadOrder {
   readonly receiverUrl: string
   /** File of the acknowledged writes. */
   readonly log: string
+  /** File of the answers with personal content. */
+  readonly seen: string
   readonly seed: number
   readonly users: number
 }
@@ -38,6 +40,7 @@ process.on('SIGTERM', () => {
 })
 
 const log = new DurableLines(order.log)
+const seen = new DurableLines(order.seen)
 const token = textAt((await requestToken(order.baseUrl, secrets)).body, 'access_token')
 const api = createApiClient(order.baseUrl, token)
 const terms = await createConsentTerms(api, order.orgId)
@@ -55,6 +58,7 @@ const users = Array.from({ length: order.users }, (_, index) => {
     name,
     client,
     random,
+    seen,
     terms,
     administered,
     organisationId: order.orgId,
@@ -66,4 +70,5 @@ const users = Array.from({ length: order.users }, (_, index) => {
 })
 await Promise.all(users.map((user) => user.work()))
 log.close()
+seen.close()
 process.stdout.write(`${JSON.stringify(client.summary())}\n`, () => process.exit(0))

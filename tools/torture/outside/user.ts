@@ -8,11 +8,12 @@ import { Administrator, type Administered } from './administrator.ts'
 import type { Write } from './api.ts'
 import { Clinician, type ClinicianOptions } from './clinician.ts'
 import { Messenger } from './messenger.ts'
+import { Reader, type ReaderOptions } from './reader.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 import { isUploaded } from './uploads.ts'
 import { WorkflowRunner } from './workflow-runner.ts'
 
-export interface UserOptions extends SubscriberOptions, ClinicianOptions {
+export interface UserOptions extends SubscriberOptions, ClinicianOptions, ReaderOptions {
   readonly terms: ConsentTerms
   readonly administered: Administered
   /** Whether this user has a subscription most of the time. */
@@ -30,6 +31,7 @@ export class User {
   readonly #messenger: Messenger
   readonly #workflows: WorkflowRunner
   readonly #clinician: Clinician
+  readonly #reader: Reader
   #count = 0
 
   constructor(options: UserOptions) {
@@ -39,6 +41,7 @@ export class User {
     this.#messenger = new Messenger(options, (write) => this.#send(write))
     this.#workflows = new WorkflowRunner(options, (write) => this.#send(write))
     this.#clinician = new Clinician(options, (write) => this.#send(write))
+    this.#reader = new Reader(options)
   }
 
   async work(): Promise<void> {
@@ -50,6 +53,7 @@ export class User {
       await this.#clinician.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
+      await this.#reader.tend(patientId)
       await this.#workflows.tend(patientId)
       for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) {
         await this.#assess(patientId)

@@ -10,6 +10,7 @@ import { roleCommand } from '../../../test/support/apart.ts'
 import { masterKeys, prepareClients } from '../../../test/support/first-clients.ts'
 import { startFront } from '../../../test/support/front.ts'
 import { fastSettings } from '../../../test/support/platform.ts'
+import { accessWindowSeconds } from '../checks/access-log.ts'
 import { parts, type Part } from '../schedule.ts'
 import { PretendedCluster } from './pretended-cluster.ts'
 import { Receivers } from './receivers.ts'
@@ -18,6 +19,7 @@ import { Supervised } from './supervised.ts'
 /** Schedules for a run of minutes. The retries are enough to survive an outage of seconds. */
 const settings = {
   ...fastSettings,
+  ACCESS_LOG_WINDOW_SECONDS: String(accessWindowSeconds),
   STEP_TIMEOUT_MS: '3500',
   STEP_LEASE_MS: '4000',
   NOTIFICATION_RETRY_SCHEDULE_MS: '200,400,800,1600,3200,3200,3200,3200',
