@@ -88,8 +88,8 @@ export function tellsOfRecords(status: number): boolean {
 export type AnsweringRoute = Pick<HeaderFacts, 'isWrite' | 'isKeyed' | 'config'>
 
 /**
- * Adds the headers of each answer to a route's (hoisted) schema, for OpenAPI. The common headers are documented
- * elsewhere.
+ * Adds the headers of each answer to a route's (hoisted) schema, for OpenAPI, beside those that the route declares. The
+ * common headers are documented elsewhere.
  */
 export function withResponseHeaders(schema: FastifySchema, route: AnsweringRoute): FastifySchema {
   const isPaged = holdsCursor(schema.querystring)
@@ -99,10 +99,10 @@ export function withResponseHeaders(schema: FastifySchema, route: AnsweringRoute
     const isSuccess = status >= 200 && status < 300
     const sent = headers.filter(({ isSent }) => isSent({ ...route, status, isSuccess, isPaged }))
     const described = sent.map(({ name, description }) => [name, { type: 'string', description }] as const)
-    return [
-      code,
-      sent.length === 0 ? answer : { ...(Object(answer) as object), headers: Object.fromEntries(described) },
-    ] as const
+    if (sent.length === 0) return [code, answer] as const
+    const own: object = Object(answer)
+    const declared: unknown = Reflect.get(own, 'headers')
+    return [code, { ...own, headers: { ...Object(declared), ...Object.fromEntries(described) } }] as const
   })
   return { ...schema, response: Object.fromEntries(response) }
 }

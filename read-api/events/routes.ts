@@ -60,6 +60,7 @@ const EventStream = Type.Unsafe<Readable | string>({
 
 const pageOrStream = {
   description: 'A page, or server-sent events if the caller accepts these alone',
+  headers: { Vary: { type: 'string', description: 'accept' } },
   content: {
     'application/json': { schema: EventPage },
     'text/event-stream': { schema: EventStream },
