@@ -42,7 +42,7 @@ import { skippedIn } from './projections/skip.ts'
 import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
 import { addRuntimeMetrics } from './runtime-metrics.ts'
-import { createPastAnswers } from './as-of/past-answers.ts'
+import { pastOfServices } from './as-of/past-of-services.ts'
 import { servicesOf, type ServiceDependencies } from './services.ts'
 import type { Service } from '../platform/http/service.ts'
 import { clearly } from './start-errors.ts'
@@ -276,11 +276,7 @@ function servicesWithPast(
   logger: Logger,
   stop: GracefulStop,
 ): readonly Service[] {
-  const asOf = createPastAnswers({
-    ...given,
-    logger,
-    services: (past) => servicesOf({ ...given, ...past, isCurrent: async () => true, asOf }),
-  })
+  const asOf = pastOfServices(given, logger)
   stop.onStop('intake', 'answers of the past', () => asOf.close())
   return servicesOf({ ...given, asOf })
 }

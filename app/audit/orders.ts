@@ -1,5 +1,8 @@
 import { parseArgs } from 'node:util'
+import { placeForms, placeOf } from '../../contracts/audit/as-of.ts'
 import { isUuid } from '../../platform/http/formats.ts'
+import type { Position } from '../../platform/kit/positions.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import { SubjectKind } from '../../streams/types.ts'
 
 /** The option of each kind of subject: `--ai-review`. */
@@ -30,8 +33,16 @@ export interface TimelineOrder {
   readonly isJson: boolean
 }
 
+export interface AsOfOrder {
+  readonly at: Date | Position
+  readonly path: string
+  readonly org: TenantId
+  readonly isJson: boolean
+}
+
 export type AuditOrder =
   | ({ readonly action: 'timeline' } & TimelineOrder)
+  | ({ readonly action: 'as-of' } & AsOfOrder)
   | ({ readonly action: 'verify' } & VerifyOrder)
   | ({ readonly action: 'accept-older-log' } & AcceptOrder)
   | ({ readonly action: 'check' } & CheckOrder)
@@ -39,6 +50,8 @@ export type AuditOrder =
 export const auditUsage = `  audit timeline  --patient ID  [--with-phi]  [--json]
           the events of one subject in the order of the log, one a line. Other subjects: --case, --assessment,
           --ai-review, --task, --workflow-instance, --notification, --user, --client, --subscription
+  audit as-of  --at INSTANT|POSITION  --path PATH  --org ID  [--json]
+          what a GET route answered then, such as /v1/clinical-api/cases/ID, to a caller who sees the whole organisation
   audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
           reads the whole log, and compares it with its seals, tiles, signatures and witnesses. Exit code: 0 nothing
           was changed, 1 faults, 2 it could not be checked
@@ -52,10 +65,11 @@ export const auditUsage = `  audit timeline  --patient ID  [--with-phi]  [--json
 export function readAudit(args: readonly string[]): AuditOrder {
   const [action, ...rest] = args
   if (action === 'timeline') return readTimeline(rest)
+  if (action === 'as-of') return readAsOf(rest)
   if (action === 'verify') return readVerify(rest)
   if (action === 'check') return readCheck(rest)
   if (action === 'accept-older-log') return readAccept(rest)
-  throw new Error('audit takes timeline, verify, check or accept-older-log')
+  throw new Error('audit takes timeline, as-of, verify, check or accept-older-log')
 }
 
 function readTimeline(args: string[]): AuditOrder {
@@ -76,6 +90,28 @@ function readTimeline(args: string[]): AuditOrder {
     throw new Error('audit timeline needs exactly one subject, such as --patient ID')
   if (!isUuid(subject.id)) throw new Error(`${subject.id} is no id: ids are UUIDs`)
   return { action: 'timeline', subject, isOpened: values['with-phi'], isJson: values.json }
+}
+
+/** Addresses of requests are not longer either. */
+const mostPath = 2_048
+
+function readAsOf(args: string[]): AuditOrder {
+  const { values } = parseArgs({
+    args,
+    options: {
+      at: { type: 'string' },
+      path: { type: 'string' },
+      org: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const at = placeOf(values.at ?? '')
+  if (at === undefined) throw new Error(`audit as-of needs --at, ${placeForms}`)
+  const { path = '', org = '' } = values
+  if (!path.startsWith('/') || path.length > mostPath)
+    throw new Error('audit as-of needs --path, such as /v1/clinical-api/cases/ID')
+  if (!isUuid(org)) throw new Error('audit as-of needs --org with the id of the organisation')
+  return { action: 'as-of', at, path, org: tenantOfFact(org.toLowerCase()), isJson: values.json }
 }
 
 function readVerify(args: string[]): AuditOrder {

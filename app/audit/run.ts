@@ -10,6 +10,10 @@ export async function runAudit(order: AuditOrder, env: Environment, print: (line
       for await (const line of timelineLines(env, order)) print(line)
       return { code: 0, text: '' }
     }
+    case 'as-of': {
+      const { asOfText } = await import('./as-of-command.ts')
+      return { code: 0, text: await asOfText(env, order) }
+    }
     case 'check': {
       const { checkFile } = await import('./check-command.ts')
       return checkFile(order)

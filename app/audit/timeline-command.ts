@@ -6,9 +6,9 @@ import type { Environment } from '../../platform/configuration/configuration.ts'
 import { createPool } from '../../platform/database/database.ts'
 import { noOrganisation, tenantOfFact } from '../../platform/kit/tenants.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
-import type { AccessLog } from '../../platform/http/shown-content.ts'
 import { isSubject, partsOf } from '../../read-api/audit/subject-queries.ts'
 import { openAuditServers } from './audit-servers.ts'
+import { recordOperatorAccess } from './operator-access.ts'
 import type { TimelineOrder } from './orders.ts'
 
 /**
@@ -28,7 +28,12 @@ export async function* timelineLines(env: Environment, order: TimelineOrder): As
     if (!(await isSubject(pool, subject))) throw new Error(`nothing is known of ${subject.kind} ${subject.id}`)
     const reading = { order: 'asc', after: undefined, isOpened: order.isOpened } as const
     for await (const record of auditRecords(store).inOrder(partsOf(pool, subject, question), reading)) {
-      await recordAccess(accessLog, record)
+      await recordOperatorAccess(accessLog, {
+        orgId: record.metadata.orgId === undefined ? noOrganisation : tenantOfFact(record.metadata.orgId),
+        persons: personOf(record),
+        category: 'timeline',
+        operation: 'readTimeline',
+      })
       yield order.isJson ? JSON.stringify(timelineItemOf(record, null)) : textOf(record)
     }
   } finally {
@@ -36,23 +41,6 @@ export async function* timelineLines(env: Environment, order: TimelineOrder): As
     await pool.end()
     await servers.close()
   }
-}
-
-async function recordAccess(accessLog: AccessLog, record: StoredRecord): Promise<void> {
-  const { patientId, userId } = personOf(record)
-  if (typeof patientId !== 'string' && userId === undefined) return
-  await accessLog.record({
-    orgId: record.metadata.orgId === undefined ? noOrganisation : tenantOfFact(record.metadata.orgId),
-    clientId: null,
-    userId: null,
-    patientIds: typeof patientId === 'string' ? [patientId] : [],
-    subjectUserId: userId ?? null,
-    categories: ['timeline'],
-    operation: 'readTimeline',
-    purpose: null,
-    requestId: null,
-    sourceAddress: null,
-  })
 }
 
 /** `2026-03-01T10:00:40.012Z  CaseClosed  user 019c…  case-…  {…}` */

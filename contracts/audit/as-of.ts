@@ -1,5 +1,6 @@
 import type { Persons } from '../../platform/http/shown-content.ts'
-import type { Position } from '../../platform/kit/positions.ts'
+import { isInstant } from '../../platform/http/formats.ts'
+import { parsePosition, type Position } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** A moment of the past: the events up to a position, and the clock of the answer. */
@@ -29,4 +30,11 @@ export interface AsOf {
   answer(tenant: TenantId, moment: Moment, path: string): Promise<PastAnswer>
   /** The templates of the paths, as the API documents them, with the parameters that a list needs. */
   readonly paths: readonly string[]
+}
+
+export const placeForms = 'an instant such as 2026-03-01T10:00:00Z, or a position such as 81240/81240'
+
+/** Undefined if the text has neither form. */
+export function placeOf(at: string): Date | Position | undefined {
+  return parsePosition(at) ?? (isInstant(at) ? new Date(at) : undefined)
 }

@@ -1,13 +1,12 @@
 import { Type } from 'typebox'
-import type { AsOf } from '../../contracts/audit/as-of.ts'
+import { placeForms, placeOf, type AsOf } from '../../contracts/audit/as-of.ts'
 import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
-import { isInstant } from '../../platform/http/formats.ts'
 import { Instant } from '../../platform/http/members.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { Persons } from '../../platform/http/shown-content.ts'
 import { personal } from '../../platform/kit/personal-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { formatPosition, parsePosition, type Position } from '../../platform/kit/positions.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
 import { auditSubjectsProjector } from '../../projections/audit/audit-subjects.projector.ts'
 
 const AsOfReply = Type.Object(
@@ -56,7 +55,9 @@ export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
     handle: async ({ tenant, query }) => {
       // It names the streams of the answer.
       await requireCurrent(deps, auditSubjectsProjector)
-      const moment = await asOf.momentOf(placeOf(query.at))
+      const place = placeOf(query.at)
+      if (place === undefined) throw invalidMember('/at', `must be ${placeForms}`, 'moment')
+      const moment = await asOf.momentOf(place)
       if (moment === undefined) throw problem('moment-in-future')
       const { status, body, persons } = await asOf.answer(tenant, moment, query.path)
       const reply = { at: moment.at.toISOString(), position: formatPosition(moment.position), status, body }
@@ -76,15 +77,4 @@ export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
     reply: AsOfPaths,
     handle: async () => ({ paths: [...asOf.paths] }),
   })
-}
-
-function placeOf(at: string): Date | Position {
-  const position = parsePosition(at)
-  if (position !== undefined) return position
-  if (isInstant(at)) return new Date(at)
-  throw invalidMember(
-    '/at',
-    'must be an instant such as 2026-03-01T10:00:00Z, or a position such as 81240/81240',
-    'moment',
-  )
 }

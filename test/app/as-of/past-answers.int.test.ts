@@ -140,15 +140,16 @@ it(
       }
     }
     expect(recorded.length).toBeGreaterThan(100)
-    for (const { orgId, path, moment, answer } of recorded) {
-      const found = withoutRequest(await past.asOf.answer(orgId, moment, path))
-      expect({ seed, path, position: moment.position, found }).toEqual({
-        seed,
-        path,
-        position: moment.position,
-        found: answer,
-      })
+    const compare = async (when: string) => {
+      for (const { orgId, path, moment, answer } of recorded) {
+        const found = withoutRequest(await past.asOf.answer(orgId, moment, path))
+        const asked = { when, seed, path, position: moment.position }
+        expect({ ...asked, found }).toEqual({ ...asked, found: answer })
+      }
     }
+    await compare('with the read models of the time')
+    await past.upgraded()
+    await compare('after a rebuild by newer versions of all projectors')
   },
 )
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { expect } from 'vitest'
 import { createPastAnswers } from '../../../app/as-of/past-answers.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { servicesOf, type ServiceDependencies } from '../../../app/services.ts'
@@ -6,6 +7,7 @@ import { builtInScopes } from '../../../commands/auth/scopes.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import type { AsOf } from '../../../contracts/audit/as-of.ts'
 import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import type { Projector } from '../../../engine/projections/projector.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
@@ -29,6 +31,10 @@ export interface PastWorld {
   readonly asOf: AsOf
   /** Resolves when every read model contains the whole log. Returns its end. */
   caughtUp(): Promise<Position>
+  /** Fills every read model again, by a program with newer versions of all projectors. */
+  upgraded(): Promise<void>
+  /** Names the servers for a command. */
+  readonly env: Readonly<Record<string, string>>
   readonly t: TestApplication
   /** What today's route answers to a caller who sees the whole organisation, at this time. */
   today(orgId: string, path: string, now: Date): Promise<{ readonly status: number; readonly body: unknown }>
@@ -41,10 +47,14 @@ export async function openPastWorld(): Promise<PastWorld> {
   const pool = createPool({ url: database.url, max: 8 })
   await ensureRuntimeSchema(pool)
   const filter = { streamPrefixes: projectedStreams }
-  const options = { eventStore: world.store, pool, projectors: readModels, filter, logger: silentLogger }
-  const runner = createProjectionRunner(options)
-  runner.start()
-  await runner.caughtUp()
+  const started = async (projectors: readonly Projector[]) => {
+    const options = { eventStore: world.store, pool, projectors, filter, logger: silentLogger }
+    const running = createProjectionRunner(options)
+    running.start()
+    await running.caughtUp()
+    return running
+  }
+  let runner = await started(readModels)
   const reads = createReadPositions({ pool, projectors: readModels })
   let now = new Date()
   const given = {
@@ -88,6 +98,24 @@ export async function openPastWorld(): Promise<PastWorld> {
       )
       if (!caughtUp) throw new Error('the read models have not caught up within 60 s')
       return head
+    },
+    async upgraded() {
+      const newer = readModels.map((projector) => ({ ...projector, version: projector.version + 1 }))
+      await runner.close()
+      runner = await started(newer)
+      const states = runner.status().map(({ version, state }) => ({ version, state }))
+      expect(states).toEqual(newer.map(({ version }) => ({ version, state: 'live' })))
+    },
+    env: {
+      ESDB_URL: world.url,
+      DATABASE_URL: database.url,
+      VAULT_DATABASE_URL: world.vaultUrl,
+      MASTER_KEYS: world.masterKeys,
+      // No answer of the past reads it.
+      S3_ENDPOINT: 'http://127.0.0.1:9',
+      S3_BUCKET: 'assessments',
+      S3_ACCESS_KEY_ID: 'test',
+      S3_SECRET_ACCESS_KEY: 'test',
     },
     t,
     async today(orgId, path, at) {

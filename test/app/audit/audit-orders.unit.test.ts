@@ -12,6 +12,14 @@ test.each([
     ['timeline', '--ai-review', id, '--with-phi', '--json'],
     { action: 'timeline', subject: { kind: 'ai_review', id }, isOpened: true, isJson: true },
   ],
+  [
+    ['as-of', '--at', '81240/81240', '--path', '/v1/ai-reviews/x', '--org', id.toUpperCase(), '--json'],
+    { action: 'as-of', at: { commit: 81_240n, prepare: 81_240n }, path: '/v1/ai-reviews/x', org: id, isJson: true },
+  ],
+  [
+    ['as-of', '--at', '2026-03-01T10:00:00Z', '--path', '/v1/ai-reviews/x', '--org', id],
+    { action: 'as-of', at: new Date('2026-03-01T10:00:00Z'), path: '/v1/ai-reviews/x', org: id, isJson: false },
+  ],
   [['verify'], { action: 'verify', isJson: false, from: undefined, key: undefined, witnesses: [] }],
   [
     ['verify', '--json', '--from', '300', '--key', 'k', '--witness', 'a', '--witness', 'b'],
@@ -29,6 +37,10 @@ test.each([
   [['timeline', '--patient', id, '--case', id], 'exactly one subject'],
   [['timeline', '--patient', '7'], 'ids are UUIDs'],
   [['timeline', '--doctor', id], '--doctor'],
+  [['as-of', '--at', 'yesterday', '--path', '/v1/x', '--org', id], 'needs --at, an instant such as'],
+  [['as-of', '--at', '1/1', '--path', 'v1/x', '--org', id], 'needs --path'],
+  [['as-of', '--at', '1/1', '--path', `/${'x'.repeat(2_048)}`, '--org', id], 'needs --path'],
+  [['as-of', '--at', '1/1', '--path', '/v1/x'], 'needs --org'],
   [['verify', '--from', '0'], '--from must be'],
   [['verify', '--from', 'x'], '--from must be'],
   [['check'], 'takes one file'],

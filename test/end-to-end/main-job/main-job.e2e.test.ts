@@ -510,6 +510,21 @@ test("the operator's command prints the timeline of the patient, with an actor f
   expect(unknown.output()).toBe('platform: nothing is known of patient 0190b0a0-0000-7000-8000-000000000001\n')
 })
 
+test("the operator's command answers what a route showed", async () => {
+  const { org_id: org } = platform.process.credentials
+  const asOf = (instant: Date) => {
+    const path = `/v1/clinical-api/patients/${patientId}`
+    const args = ['audit', 'as-of', '--at', instant.toISOString(), '--path', path, '--org', org, '--json']
+    return runProgram([process.execPath, 'app/main.ts', ...args], { PLATFORM_DATA_DIR: platform.dataDir })
+  }
+  const [now, later] = [asOf(new Date()), asOf(new Date(Date.now() + 3_600_000))]
+  const { data } = await client.request('GET', '/v1/clinical-api/patients/{id}', { params: { id: patientId } })
+  expect(await now.exited).toBe(0)
+  expect(JSON.parse(now.output())).toMatchObject({ status: 200, body: data })
+  expect(await later.exited).toBe(2)
+  expect(later.output()).toBe('platform: The moment is in the future\n')
+})
+
 test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 202')
   expect(await watched.undocumented()).toEqual([])
