@@ -6,7 +6,8 @@ import { isStillNext, type PlannedCall } from './next-call.ts'
 export interface AttemptCall {
   readonly attemptId: string
   readonly next: PlannedCall
-  readonly consentCheckedAt: Date | null
+  /** The check before the call, and the decision that it found. Polls need none. */
+  readonly consent: { readonly checkedAt: Date; readonly decisionId: string | null } | null
   readonly now: Date
   readonly leaseUntil: Date
   readonly endedLeases?: readonly string[]
@@ -25,7 +26,8 @@ export function attemptCall(command: AttemptCall, state: AiReviewState): Decisio
         attemptId: command.attemptId,
         call: next.call,
         imageId,
-        consentCheckedAt: command.consentCheckedAt?.toISOString() ?? null,
+        consentCheckedAt: command.consent?.checkedAt.toISOString() ?? null,
+        consentDecisionId: command.consent?.decisionId ?? null,
         attemptedAt: command.now.toISOString(),
         leaseUntil: command.leaseUntil.toISOString(),
       },

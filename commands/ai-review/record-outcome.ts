@@ -3,8 +3,11 @@ import type {
   Classification,
   ImageQuality,
   Lesion,
+  ProviderAnswered,
   ProviderCall,
   ProviderOutcome,
+  RawResponse,
+  SentBytes,
 } from '../../streams/ai-review/events.ts'
 import {
   leavesUnknown,
@@ -12,7 +15,6 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import type { StoredObject } from '../../engine/aggregates/types.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'
 
@@ -23,6 +25,7 @@ export type CallOutcome =
       readonly imageId: string
       readonly providerImageId: number
       readonly providerImageHash: string | null
+      readonly sent: SentBytes | null
     }
   | {
       readonly kind: 'processing-accepted'
@@ -45,14 +48,14 @@ export type CallOutcome =
       readonly kind: 'completed'
       readonly aiProvider: string
       readonly result: ReviewResult
-      readonly rawResponse: StoredObject
+      readonly rawResponse: RawResponse
     }
   | {
       readonly kind: 'failed'
       readonly classification: Classification
       readonly upstreamStatus: number | null
       readonly providerOutcome: ProviderOutcome | null
-      readonly rawResponse: StoredObject | null
+      readonly rawResponse: RawResponse | null
       /** Whether the failed call was a poll, which counts as an attempt. */
       readonly isPoll: boolean
     }
@@ -74,9 +77,7 @@ export interface ReviewResult {
 
 export interface RecordOutcome {
   /** The attempt, or the planned call if a check before the attempt failed. */
-  readonly of:
-    | { readonly attemptId: string }
-    | { readonly unattempted: PlannedCall; readonly endedLeases?: readonly string[] }
+  readonly of: ProviderAnswered | { readonly unattempted: PlannedCall; readonly endedLeases?: readonly string[] }
   readonly outcome: CallOutcome
   readonly now: Date
 }
@@ -99,26 +100,28 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
 
 function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string): AiReviewEvent[] {
   const { aiReviewId } = review
+  const answered = 'attemptId' in of ? of : null
   switch (outcome.kind) {
     case 'case-created': {
       const { providerCaseId } = outcome
-      return [{ type: 'AiReviewProviderCaseCreated', data: { aiReviewId, providerCaseId, createdAt: at } }]
+      return [{ type: 'AiReviewProviderCaseCreated', data: { aiReviewId, providerCaseId, createdAt: at, answered } }]
     }
     case 'image-sent': {
-      const { imageId, providerImageId, providerImageHash } = outcome
-      return [
-        { type: 'AiReviewImageSent', data: { aiReviewId, imageId, providerImageId, providerImageHash, sentAt: at } },
-      ]
+      const { kind: _, ...image } = outcome
+      return [{ type: 'AiReviewImageSent', data: { aiReviewId, ...image, sentAt: at, answered } }]
     }
     case 'processing-accepted': {
       const { providerChecksum } = outcome
       const polling = { nextPollAt: outcome.nextPollAt.toISOString(), deadlineAt: outcome.deadlineAt.toISOString() }
       return [
-        { type: 'AiReviewProcessingAccepted', data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling } },
+        {
+          type: 'AiReviewProcessingAccepted',
+          data: { aiReviewId, providerChecksum, acceptedAt: at, ...polling, answered },
+        },
       ]
     }
     case 'start-deferred':
-      return startDeferred(outcome, 'unattempted' in of, review, at)
+      return startDeferred(outcome, answered, review, at)
     case 'postponed': {
       const { call, retryAt } = outcome
       return [
@@ -127,7 +130,7 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
     }
     case 'poll-deferred': {
       const { upstreamStatus, nextPollAt } = outcome
-      const next = { polledAt: at, nextPollAt: nextPollAt.toISOString() }
+      const next = { polledAt: at, nextPollAt: nextPollAt.toISOString(), answered }
       return [
         {
           type: 'AiReviewPollDeferred',
@@ -141,7 +144,7 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
       return [
         {
           type: 'AiReviewCompleted',
-          data: { aiReviewId, attemptCount, aiProvider, ...result, rawResponse, completedAt: at },
+          data: { aiReviewId, attemptCount, aiProvider, ...result, rawResponse, completedAt: at, answered },
         },
       ]
     }
@@ -149,14 +152,14 @@ function factsOf({ of, outcome }: RecordOutcome, review: OpenReview, at: string)
       const { classification, upstreamStatus, providerOutcome, rawResponse, isPoll } = outcome
       const attemptCount = review.attemptCount + (isPoll ? 1 : 0)
       const failure = { classification, upstreamStatus, providerOutcome, rawResponse }
-      return [{ type: 'AiReviewFailed', data: { aiReviewId, ...failure, attemptCount, failedAt: at } }]
+      return [{ type: 'AiReviewFailed', data: { aiReviewId, ...failure, attemptCount, failedAt: at, answered } }]
     }
   }
 }
 
 function startDeferred(
   outcome: StartDeferred,
-  isUnattempted: boolean,
+  answered: ProviderAnswered | null,
   review: OpenReview,
   at: string,
 ): AiReviewEvent[] {
@@ -164,7 +167,7 @@ function startDeferred(
   const { retry, classification, upstreamStatus, retryAt } = outcome
   if (retry !== startRetries + 1) return []
   // A failed check does not close an attempt that a crash left open: the state at the provider stays unknown.
-  const isCutOff = isUnattempted && leavesUnknown(openAttempt)
+  const isCutOff = answered === null && leavesUnknown(openAttempt)
   const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
   const data = {
     aiReviewId,
@@ -174,6 +177,7 @@ function startDeferred(
     abandonsProviderCase,
     deferredAt: at,
     retryAt: retryAt.toISOString(),
+    answered,
   }
   return [{ type: 'AiReviewStartDeferred', data }]
 }

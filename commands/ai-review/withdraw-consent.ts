@@ -14,6 +14,7 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
       upstreamStatus: null,
       providerOutcome: null,
       rawResponse: null,
+      answered: null,
     }
     return [{ type: 'AiReviewFailed', data: { ...data, attemptCount, failedAt: at } }]
   }

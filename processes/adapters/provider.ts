@@ -4,12 +4,14 @@ import type { Configuration } from '../../platform/configuration/configuration.t
 import type { Egress, EgressRequest, EgressResponse } from '../../platform/outbound/egress.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
+import type { SentBytes } from '../../streams/ai-review/events.ts'
 import type { ImageType } from '../../streams/types.ts'
 import { isInt32, memberOf, readRetryAfter } from '../../platform/outbound/outside-answers.ts'
+import { measuredBytes } from './measured-bytes.ts'
 
 /** How a provider call ended (specification 7.3). */
 export type ProviderAnswer<Value> =
-  | { readonly kind: 'ok'; readonly value: Value }
+  | { readonly kind: 'ok'; readonly status: number; readonly value: Value }
   | {
       readonly kind: 'failed'
       readonly classification: 'provider_auth_failed' | 'provider_upstream_transient' | 'provider_client_error'
@@ -34,15 +36,19 @@ interface ImageUpload {
   readonly open: () => Promise<Readable>
 }
 
+interface SentImage {
+  readonly providerImageId: number
+  readonly providerImageHash: string | null
+  /** Null if the provider answered before the last byte. */
+  readonly sent: SentBytes | null
+}
+
 /** The external provider's session API, version 5 (specification 4.5). */
 export interface Provider {
   /** Milliseconds for which the provider's circuit stays open; 0 if calls are possible. */
   openForMs(): number
   createCase(signal: AbortSignal): Promise<ProviderAnswer<{ readonly providerCaseId: number }>>
-  sendImage(
-    upload: ImageUpload,
-    signal: AbortSignal,
-  ): Promise<ProviderAnswer<{ readonly providerImageId: number; readonly providerImageHash: string | null }>>
+  sendImage(upload: ImageUpload, signal: AbortSignal): Promise<ProviderAnswer<SentImage>>
   process(providerCaseId: number, signal: AbortSignal): Promise<ProviderAnswer<{ readonly checksum: string }>>
   /** The unchanged text of the answer, because all of it is stored, and the name of the provider. */
   result(
@@ -133,7 +139,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       hasEnded: false,
     }
     if (replaced !== null) endUnlessUsed(replaced)
-    return { kind: 'ok', value: session }
+    return { kind: 'ok', status: sent.value.status, value: session }
   }
 
   function endUnlessUsed(old: Session): void {
@@ -175,10 +181,12 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   }
 
   async function callOnce<Value>(asked: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
-    const held = session !== null && session.until > now().getTime() ? session : null
-    const logged = held === null ? await login() : { kind: 'ok' as const, value: held }
-    if (logged.kind !== 'ok') return logged
-    const used = logged.value
+    let used = session
+    if (used === null || used.until <= now().getTime()) {
+      const logged = await login()
+      if (logged.kind !== 'ok') return logged
+      used = logged.value
+    }
     used.calls += 1
     try {
       return await callIn(used, asked, signal, read)
@@ -217,7 +225,8 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       return refusal
     }
     const value = await readAnswer(response, read)
-    return value === undefined ? failed('provider_upstream_transient', response.status, true) : { kind: 'ok', value }
+    const { status } = response
+    return value === undefined ? failed('provider_upstream_transient', status, true) : { kind: 'ok', status, value }
   }
 
   async function send(
@@ -229,7 +238,8 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
       const limits = { timeoutMs: configuration.stepTimeoutMs, maxBytes: mostResultBytes, signal }
       const response = await egress.request(url, { purpose: 'provider', ...request, ...limits })
       server = isSimulated(response) ? 'simulator' : 'provider'
-      if (server === 'provider' || configuration.profile === 'development') return { kind: 'ok', value: response }
+      if (server === 'provider' || configuration.profile === 'development')
+        return { kind: 'ok', status: response.status, value: response }
       // The simulator invents diagnoses. In production its answers count as an outage of the provider.
       await response.discard()
       return failed('provider_upstream_transient', null)
@@ -257,14 +267,21 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
         },
       ),
 
-    sendImage: (upload, signal) =>
-      call({ path: '/image', method: 'POST', body: () => multipart(upload) }, signal, (text) => {
+    sendImage(upload, signal) {
+      let passed = (): SentBytes | null => null
+      const body = async () => {
+        const measured = measuredBytes(await upload.open())
+        passed = measured.passed
+        return multipart(upload, measured.stream)
+      }
+      return call({ path: '/image', method: 'POST', body }, signal, (text) => {
         const answer = readJsonText(text)
         const providerImageId = memberOf(answer, 'imageId')
         const hash = memberOf(answer, 'hash')
         if (!isInt32(providerImageId)) return undefined
-        return { providerImageId, providerImageHash: typeof hash === 'string' ? hash : null }
-      }),
+        return { providerImageId, providerImageHash: typeof hash === 'string' ? hash : null, sent: passed() }
+      })
+    },
 
     process: (providerCaseId, signal) =>
       call({ path: `/case/${providerCaseId}/process`, method: 'POST' }, signal, (text) => {
@@ -335,10 +352,10 @@ function form(members: Record<string, string>): { readonly body: string; readonl
 }
 
 /** Streams the image. If its source breaks off, the request breaks off too. */
-async function multipart(
+function multipart(
   upload: ImageUpload,
-): Promise<{ readonly body: Readable; readonly headers: Record<string, string> }> {
-  const source = await upload.open()
+  source: Readable,
+): { readonly body: Readable; readonly headers: Record<string, string> } {
   const data = new FormData()
   data.append('caseId', String(upload.providerCaseId))
   data.append('imageType', upload.imageType)

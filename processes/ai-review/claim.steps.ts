@@ -100,10 +100,9 @@ export async function withdraw(
   const { state: review } = await store.load(target)
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
   const patientId = review.status === 'absent' ? null : review.patientId
-  const isConfirmed =
-    patientId !== null &&
-    (await callOutside(step, (signal) => consent.check({ orgId, patientId, code: requiredConsentCode }, signal))) ===
-      'granted'
+  const question = { orgId, patientId: patientId ?? '', code: requiredConsentCode }
+  const checked = patientId === null ? null : await callOutside(step, (signal) => consent.check(question, signal))
+  const isConfirmed = checked?.answer === 'granted'
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
   return appends(store, target, (state) => decide({ now: todo.dueAt }, state), isConfirmed ? confirmation : context)

@@ -4,9 +4,8 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { loadSufficient } from '../../engine/commands/execute.ts'
-import type { Classification, ProviderOutcome } from '../../streams/ai-review/events.ts'
+import type { Classification, ProviderOutcome, RawResponse } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../engine/store/errors.ts'
-import type { StoredObject } from '../../engine/aggregates/types.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -14,6 +13,7 @@ import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { readProviderResult } from './provider-result.ts'
+import { answeredOf } from './answered-call.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One poll for the result. A poll that was due during an outage is made once, also after the deadline. */
@@ -32,14 +32,14 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
   return outsideCall({ todo, step, store }, target, {
-    open: (opening, state) => attemptCall({ ...opening, next, consentCheckedAt: null }, state),
+    open: (opening, state) => attemptCall({ ...opening, next, consent: null }, state),
     isOpen: isAwaiting,
     waitsUntil: callWaitsUntil,
     call: (signal, review) => deps.provider.result(review.providerCaseId, review.providerChecksum, signal),
     async conclude(answer, review, attempt) {
       const outcome = await outcomeOf(answer, review, deps, step)
       const record = (ended: CallOutcome) => {
-        const command = { of: { attemptId: attempt.id }, outcome: ended, now: step.now() }
+        const command = { of: answeredOf(attempt, answer), outcome: ended, now: step.now() }
         return attempt.record((state) => recordOutcome(command, state))
       }
       const isEnd = outcome.kind === 'failed' || outcome.kind === 'completed'
@@ -123,7 +123,7 @@ function again(
 function failed(
   classification: Classification,
   upstreamStatus: number | null,
-  processed: { readonly providerOutcome?: ProviderOutcome; readonly rawResponse?: StoredObject | null } = {},
+  processed: { readonly providerOutcome?: ProviderOutcome; readonly rawResponse?: RawResponse | null } = {},
 ): CallOutcome {
   const { providerOutcome = null, rawResponse = null } = processed
   return { kind: 'failed', classification, upstreamStatus, providerOutcome, rawResponse, isPoll: true }

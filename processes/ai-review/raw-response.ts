@@ -1,10 +1,10 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createSecretKey, hash, randomBytes } from 'node:crypto'
 import { sealBytes } from '../../platform/kit/sealed-bytes.ts'
-import type { StoredObject } from '../../engine/aggregates/types.ts'
+import type { RawResponse } from '../../streams/ai-review/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-interface RawResponse {
+interface GivenResponse {
   readonly orgId: TenantId
   readonly aiReviewId: string
   readonly patientId: string
@@ -17,8 +17,8 @@ interface RawResponse {
  */
 export async function storeRawResponse(
   { vault, objects }: Pick<ProcessDependencies, 'vault' | 'objects'>,
-  { orgId, aiReviewId, patientId, text }: RawResponse,
-): Promise<StoredObject> {
+  { orgId, aiReviewId, patientId, text }: GivenResponse,
+): Promise<RawResponse> {
   const objectKey = `raw-responses/${orgId}/${aiReviewId}/${randomBytes(12).toString('hex')}`
   const subjectKey = await vault.subjectKeyForWriting(orgId, patientId)
   const key = subjectKey === 'destroyed' ? createSecretKey(randomBytes(32)) : subjectKey
@@ -27,5 +27,5 @@ export async function storeRawResponse(
     sha256,
     bytes,
   } = await objects.put(objectKey, sealBytes(key, objectKey, Buffer.from(text, 'utf8')), 'application/octet-stream')
-  return { key: stored, sha256, bytes }
+  return { key: stored, sha256, bytes, contentSha256: hash('sha256', text) }
 }

@@ -22,6 +22,7 @@ import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { outcomeCommand } from '../../engine/processes/step-identity.ts'
 import { nextDelay } from '../../engine/processes/step-timing.ts'
+import { answeredOf } from './answered-call.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
 import { admission, release } from './guard.steps.ts'
 import { readAddress } from './signed-images.ts'
@@ -71,9 +72,9 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const review = loaded.isStarted ? loaded : await started(run, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
-  const consentCheckedAt = step.now()
+  const checkedAt = step.now()
   const question = { orgId, patientId, code: requiredConsentCode }
-  const consent = await callOutside(step, (signal) => deps.consent.check(question, signal))
+  const { answer: consent, decisionId } = await callOutside(step, (signal) => deps.consent.check(question, signal))
   if (consent === 'unavailable') return withoutCall(run, deferred(run, review, 'consent_check_unavailable'))
   if (consent === 'not-granted') return withoutCall(run, failed('consent_missing'))
 
@@ -82,7 +83,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   try {
     if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
     return await outsideCall({ todo, step, store }, target, {
-      open: (opening, state) => attemptCall({ ...opening, next: planned, consentCheckedAt }, state),
+      open: (opening, state) => attemptCall({ ...opening, next: planned, consent: { checkedAt, decisionId } }, state),
       isOpen: isStarting,
       waitsUntil: callWaitsUntil,
       call: async (signal) => {
@@ -94,7 +95,7 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
       },
       async conclude(answer, called, attempt) {
         const outcome = outcomeOf(answer, run, called)
-        const command = { of: { attemptId: attempt.id }, outcome, now: step.now() }
+        const command = { of: answeredOf(attempt, answer), outcome, now: step.now() }
         const recorded = (await isLost(run, outcome))
           ? undefined
           : await attempt.record((state) => recordOutcome(command, state))
@@ -227,7 +228,7 @@ function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promis
 }
 
 function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {
-  return answer.kind === 'ok' ? { kind: 'ok', value: map(answer.value) } : answer
+  return answer.kind === 'ok' ? { ...answer, value: map(answer.value) } : answer
 }
 
 /** A call that throws counts as a try. Otherwise a call that always throws repeats for ever. */

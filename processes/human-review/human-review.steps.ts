@@ -143,7 +143,7 @@ export async function withdraw(
   const { state: task } = await store.load(taskOf(todo))
   if (task.status === 'absent') throw new Error('a withdrawn consent is about a task that was never opened')
   const question = { orgId, patientId: task.patientId, code: requiredConsentCode }
-  const answer = await callOutside(step, (signal) => consent.check(question, signal))
+  const { answer } = await callOutside(step, (signal) => consent.check(question, signal))
   if (answer === 'unavailable') return { kind: 'retry', after: consentRetryMs, reason: 'consent_check_unavailable' }
   const [name, decide] =
     answer === 'granted'

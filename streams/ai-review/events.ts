@@ -1,6 +1,15 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
-import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../../engine/aggregates/types.ts'
+import {
+  CausingRequest,
+  Count,
+  Id,
+  Instant,
+  Int32,
+  Nullable,
+  Sha256,
+  StoredObject,
+} from '../../engine/aggregates/types.ts'
 import { GivenAddresses, reviewRequest } from './review-image.ts'
 
 export const AiReviewStatus = Type.Enum([
@@ -69,6 +78,37 @@ export const ProviderOutcome = Type.Object({
 })
 export type ProviderOutcome = Static<typeof ProviderOutcome>
 
+/** The call that an outcome is about, without a login before it. */
+export const ProviderAnswered = Type.Object({
+  attemptId: Id,
+  /** HTTP status. Null if no answer came. */
+  status: Nullable(Int32),
+  durationMs: Count,
+})
+export type ProviderAnswered = Static<typeof ProviderAnswered>
+
+/** Null if a check before the call failed, and in version 1. */
+const answered = { answered: Nullable(ProviderAnswered) }
+const answeredUpcasters = { 1: (data: unknown) => ({ ...Object(data), answered: null }) }
+
+/** The bytes of an image as they were sent. */
+export const SentBytes = Type.Object({ sha256: Sha256, bytes: Type.Integer({ minimum: 0 }) })
+export type SentBytes = Static<typeof SentBytes>
+
+/** The answer of the provider. `contentSha256` is of its text before the encryption. Null in version 1. */
+export const RawResponse = Type.Object({ ...StoredObject.properties, contentSha256: Nullable(Sha256) })
+export type RawResponse = Static<typeof RawResponse>
+
+const attemptUpcasters = { 1: (data: unknown) => ({ ...Object(data), consentDecisionId: null }) }
+const sentUpcasters = { 1: (data: unknown) => ({ ...Object(data), sent: null, answered: null }) }
+const resultUpcasters = {
+  1(data: unknown) {
+    const { rawResponse, ...others } = Object(data)
+    const raw = rawResponse === null ? null : { ...Object(rawResponse), contentSha256: null }
+    return { ...others, rawResponse: raw, answered: null }
+  },
+}
+
 /** Version 1 of `AiReviewCancelled` covered withdrawn consents only, without a request. */
 const cancelledUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
 
@@ -101,13 +141,17 @@ export const aiReviewEvents = {
       imageId: Nullable(Id),
       /** When the last check found the consent granted. Every `case` and `process` call has one (invariant 3). */
       consentCheckedAt: Nullable(Instant),
+      /** The decision that this check found. Null if another consent service answered, and in version 1. */
+      consentDecisionId: Nullable(Id),
       attemptedAt: Instant,
       leaseUntil: Instant,
     }),
+    { version: 2, upcasters: attemptUpcasters },
   ),
   AiReviewProviderCaseCreated: defineEvent(
     'AiReviewProviderCaseCreated',
-    Type.Object({ aiReviewId: Id, providerCaseId: Int32, createdAt: Instant }),
+    Type.Object({ aiReviewId: Id, providerCaseId: Int32, createdAt: Instant, ...answered }),
+    { version: 2, upcasters: answeredUpcasters },
   ),
   AiReviewImageSent: defineEvent(
     'AiReviewImageSent',
@@ -116,8 +160,12 @@ export const aiReviewEvents = {
       imageId: Id,
       providerImageId: Int32,
       providerImageHash: text,
+      /** Null in version 1. */
+      sent: Nullable(SentBytes),
       sentAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: sentUpcasters },
   ),
   AiReviewProcessingAccepted: defineEvent(
     'AiReviewProcessingAccepted',
@@ -127,7 +175,9 @@ export const aiReviewEvents = {
       acceptedAt: Instant,
       nextPollAt: Instant,
       deadlineAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: answeredUpcasters },
   ),
   /** A start run ended with a temporary failure. The next one is due at `retryAt`. */
   AiReviewStartDeferred: defineEvent(
@@ -141,7 +191,9 @@ export const aiReviewEvents = {
       abandonsProviderCase: Type.Boolean(),
       deferredAt: Instant,
       retryAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: answeredUpcasters },
   ),
   /** The call was not sent (open circuit). It is due again and uses up no attempt. */
   AiReviewCallPostponed: defineEvent(
@@ -156,7 +208,9 @@ export const aiReviewEvents = {
       upstreamStatus: Nullable(Int32),
       polledAt: Instant,
       nextPollAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: answeredUpcasters },
   ),
   AiReviewCompleted: defineEvent(
     'AiReviewCompleted',
@@ -175,9 +229,11 @@ export const aiReviewEvents = {
       imageQuality: Type.Array(ImageQuality),
       lesions: Type.Array(Lesion),
       /** The provider's whole answer, encrypted with the patient's key. */
-      rawResponse: StoredObject,
+      rawResponse: RawResponse,
       completedAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: resultUpcasters },
   ),
   AiReviewFailed: defineEvent(
     'AiReviewFailed',
@@ -188,10 +244,12 @@ export const aiReviewEvents = {
       /** Null unless the provider processed the case and reported a failure (specification 7.3). */
       providerOutcome: Nullable(ProviderOutcome),
       /** Null, or the answer of a provider that processed the case. */
-      rawResponse: Nullable(StoredObject),
+      rawResponse: Nullable(RawResponse),
       attemptCount: Type.Integer({ minimum: 0 }),
       failedAt: Instant,
+      ...answered,
     }),
+    { version: 2, upcasters: resultUpcasters },
   ),
   /**
    * A withdrawal or denial was recorded with an earlier date, and a later decision overrides it. The consent is still

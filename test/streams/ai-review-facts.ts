@@ -101,6 +101,9 @@ export const placesFact = factsOf<AiReviewPlacesEvent>({
   },
 })
 
+/** The answer to the attempt of the facts. */
+export const answered = { attemptId: ids.attempt, status: 200, durationMs: 40 }
+
 export const reviewFact = factsOf<AiReviewEvent>({
   AiReviewRequested: { ...reviewRequest, requestedAt: at(2) },
   AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, addresses: null, startedAt: at(3) },
@@ -110,16 +113,19 @@ export const reviewFact = factsOf<AiReviewEvent>({
     call: 'case',
     imageId: null,
     consentCheckedAt: at(3),
+    consentDecisionId: ids.consent,
     attemptedAt: at(4),
     leaseUntil: at(24),
   },
-  AiReviewProviderCaseCreated: { aiReviewId: ids.review, providerCaseId: 700, createdAt: at(5) },
+  AiReviewProviderCaseCreated: { aiReviewId: ids.review, providerCaseId: 700, createdAt: at(5), answered },
   AiReviewImageSent: {
     aiReviewId: ids.review,
     imageId: ids.image,
     providerImageId: 71,
     providerImageHash: 'h71',
+    sent: { sha256: hash('e'), bytes: 1024 },
     sentAt: at(6),
+    answered,
   },
   AiReviewProcessingAccepted: {
     aiReviewId: ids.review,
@@ -127,6 +133,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     acceptedAt: at(8),
     nextPollAt: at(13),
     deadlineAt: at(608),
+    answered,
   },
   AiReviewStartDeferred: {
     aiReviewId: ids.review,
@@ -136,6 +143,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     abandonsProviderCase: false,
     deferredAt: at(5),
     retryAt: at(7),
+    answered,
   },
   AiReviewCallPostponed: { aiReviewId: ids.review, call: 'case', postponedAt: at(5), retryAt: at(6) },
   AiReviewPollDeferred: {
@@ -144,6 +152,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     upstreamStatus: null,
     polledAt: at(13),
     nextPollAt: at(18),
+    answered,
   },
   AiReviewCompleted: {
     aiReviewId: ids.review,
@@ -161,8 +170,9 @@ export const reviewFact = factsOf<AiReviewEvent>({
       { imageId: ids.secondImage, quality: null },
     ],
     lesions: [lesion],
-    rawResponse: { key: 'raw-responses/1', sha256: hash('d'), bytes: 4096 },
+    rawResponse: { key: 'raw-responses/1', sha256: hash('d'), bytes: 4096, contentSha256: hash('f') },
     completedAt: at(18),
+    answered,
   },
   AiReviewFailed: {
     aiReviewId: ids.review,
@@ -172,6 +182,7 @@ export const reviewFact = factsOf<AiReviewEvent>({
     rawResponse: null,
     attemptCount: 0,
     failedAt: at(9),
+    answered: null,
   },
   AiReviewConsentConfirmed: { aiReviewId: ids.review, checkedAt: at(14) },
   AiReviewCancelled: { aiReviewId: ids.review, reason: 'consent_withdrawn', request: null, cancelledAt: at(14) },

@@ -230,7 +230,9 @@ async function serviceAnswer(services: Services, { route }: Asked): Promise<Repl
   if (route === 'POST /v1/auth/oauth/token') return { status: 200, body: { access_token: 'token', expires_in: 3600 } }
   await services.before(route)
   if (route === 'GET /v1/consent-records') {
-    return services.consent === null ? { status: 503 } : { status: 200, body: { status: services.consent } }
+    return services.consent === null
+      ? { status: 503 }
+      : { status: 200, body: { status: services.consent, record: { id: ids.consent } } }
   }
   return services.patientId === null ? { status: 404 } : { status: 200, body: { patient_id: services.patientId } }
 }

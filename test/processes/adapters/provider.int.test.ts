@@ -69,7 +69,7 @@ describe('a session', () => {
       return { status: 401 }
     })
     const answers = await Promise.all([1, 2, 3].map(() => provider.createCase(signal)))
-    expect(answers).toEqual([1, 2, 3].map(() => ({ kind: 'ok', value: { providerCaseId: 7 } })))
+    expect(answers).toEqual([1, 2, 3].map(() => ({ kind: 'ok', status: 200, value: { providerCaseId: 7 } })))
     expect(logins()).toBe(2)
   })
 
@@ -87,7 +87,7 @@ describe('a session', () => {
     await arrived.promise
     expect(await provider.createCase(signal)).toMatchObject({ kind: 'ok' })
     renewed.resolve()
-    expect(await slow).toEqual({ kind: 'ok', value: { checksum: 'c' } })
+    expect(await slow).toEqual({ kind: 'ok', status: 200, value: { checksum: 'c' } })
     expect(logins()).toBe(2)
   })
 
@@ -110,7 +110,7 @@ describe('a session', () => {
     })
     const { provider } = adapterOf(server)
     const answers = await Promise.all([1, 2].map(() => provider.createCase(signal)))
-    expect(answers).toEqual([1, 2].map(() => ({ kind: 'ok', value: { providerCaseId: 7 } })))
+    expect(answers).toEqual([1, 2].map(() => ({ kind: 'ok', status: 200, value: { providerCaseId: 7 } })))
     expect(server.asked).toEqual(['POST /api5/login', 'POST /api5/login', 'POST /api5/case', 'POST /api5/case'])
   })
 
@@ -170,7 +170,7 @@ describe('a logout', () => {
     await provider.createCase(signal)
     expect(tokens).toEqual([])
     answered.resolve()
-    expect(await slow).toEqual({ kind: 'ok', value: { checksum: 'c' } })
+    expect(await slow).toEqual({ kind: 'ok', status: 200, value: { checksum: 'c' } })
     await provider.close()
     expect(tokens.toSorted()).toEqual(['s1', 's2'])
     expect(asked.indexOf('POST /api5/logout')).toBeGreaterThan(asked.indexOf('POST /api5/case'))
@@ -219,6 +219,7 @@ describe('the simulator', () => {
     expect(provider.server()).toBe('unknown')
     expect(await provider.result(7, 'c', signal)).toEqual({
       kind: 'ok',
+      status: 200,
       value: { text: '{"status":"STATUS_PROCESSED"}', aiProvider },
     })
     expect(provider.server()).toBe(kind)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../../engine/commands/execute.ts'
@@ -24,11 +25,13 @@ const later = (seconds: number) => new Date(world.now().getTime() + seconds * 10
 const polls = async () => (await world.provider.calls()).filter(({ call }) => call === 'result').length
 
 /** The content of the object that an event refers to, decrypted with the key of the review's patient. */
-async function opened({ key }: StoredObject): Promise<unknown> {
+async function openedText({ key }: StoredObject): Promise<string> {
   const patientKey = await world.vault.subjectKeyForReading(world.orgId, ids.patient)
   if (patientKey === 'destroyed') throw new Error('the patient was erased')
-  return JSON.parse(openBytes(patientKey, key, await world.deps.objects.get(key)).toString('utf8'))
+  return openBytes(patientKey, key, await world.deps.objects.get(key)).toString('utf8')
 }
+
+const opened = async (object: StoredObject): Promise<unknown> => JSON.parse(await openedText(object))
 
 it('waits for the instant of the schedule', async () => {
   const review = await awaitingReview(world)
@@ -48,10 +51,10 @@ it('records the result, and stores the whole answer under the key of the patient
     aiProvider: 'simulator',
     analysisResult: 'SUCCESSFUL_PROCESSING',
   })
-  expect(await opened(event.data.rawResponse)).toMatchObject({
-    status: 'STATUS_PROCESSED',
-    regulatory: expect.anything(),
-  })
+  const raw = await openedText(event.data.rawResponse)
+  expect(JSON.parse(raw)).toMatchObject({ status: 'STATUS_PROCESSED', regulatory: expect.anything() })
+  expect(event.data.rawResponse.contentSha256).toBe(hash('sha256', raw))
+  expect(event.data.answered).toMatchObject({ status: 200, durationMs: expect.any(Number) })
   expect(await poll(review)).toEqual({ kind: 'done' })
   expect(await polls()).toBe(1)
 })

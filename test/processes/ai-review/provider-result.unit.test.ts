@@ -56,6 +56,7 @@ describe("the provider's result", () => {
       attemptCount: _count,
       aiProvider: _provider,
       rawResponse: _raw,
+      answered: _answered,
       completedAt: _at,
       ...result
     } = fact('AiReviewCompleted').data

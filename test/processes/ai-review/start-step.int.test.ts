@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
+import { ids } from '../../streams/facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
 import {
   recorded,
@@ -42,16 +43,42 @@ it('makes one provider call per run, each after a consent check of its own', asy
   }
   const events = await recorded(world, review)
   const attempts = events.flatMap((event) => (event.type === 'AiReviewCallAttempted' ? [event.data] : []))
-  expect(attempts.map(({ call, consentCheckedAt }) => [call, consentCheckedAt])).toEqual([
-    ['case', later(0)],
-    ['image', later(0)],
-    ['process', later(0)],
+  expect(
+    attempts.map(({ call, consentCheckedAt, consentDecisionId }) => [call, consentCheckedAt, consentDecisionId]),
+  ).toEqual([
+    ['case', later(0), ids.consent],
+    ['image', later(0), ids.consent],
+    ['process', later(0), ids.consent],
   ])
   expect(events.at(-1)).toMatchObject({
     type: 'AiReviewProcessingAccepted',
     data: { nextPollAt: later(5), deadlineAt: later(600) },
   })
   expect(await start(review)).toEqual({ kind: 'done' })
+})
+
+it('records what was sent, and how each call was answered', async () => {
+  const image = Buffer.from(`bytes ${randomUUID()}`)
+  const server = await startOutsideServer(() => ({ status: 200, text: image.toString() }))
+  const review = await seedReview(world, imagesAt(`${server.url}/image`))
+  for (let call = 1; call <= 3; call += 1) await start(review, { deps: world.rewired({}) })
+  await server.close()
+  const events = await recorded(world, review)
+  const sent = events.find(({ type }) => type === 'AiReviewImageSent')
+  expect(sent?.data).toMatchObject({ sent: { sha256: hash('sha256', image), bytes: image.length } })
+  const attempts = events.flatMap((event) => (event.type === 'AiReviewCallAttempted' ? [event.data.attemptId] : []))
+  const answered = events.flatMap(({ data }) => ('answered' in data ? [data.answered] : []))
+  const durationMs = expect.any(Number)
+  expect(answered).toEqual(attempts.map((attemptId) => ({ attemptId, status: 200, durationMs })))
+})
+
+it('records no decision of a consent service that names it in another form', async () => {
+  const server = await startOutsideServer(() => ({ status: 200, body: { status: 'granted', record: { id: 7 } } }))
+  const review = await newReview()
+  await start(review, { deps: world.rewired({ consentBaseUrl: server.url }) })
+  await server.close()
+  const attempt = (await recorded(world, review)).find(({ type }) => type === 'AiReviewCallAttempted')
+  expect(attempt?.data).toMatchObject({ consentDecisionId: null, consentCheckedAt: later(0) })
 })
 
 it('logs in once more within its attempt when the first login is refused', async () => {

@@ -200,6 +200,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
     type: 'AiReviewSlotClaimed',
     data: { ...review, requestEventId: eventId, supersedes: null, request: null, claimedAt: instant(at, 1) },
   }
+  const answered = { attemptId: aiReviewId, status: 200, durationMs: 40 }
   const attempted = (call: 'case' | 'image' | 'process', imageId: string | null, seconds: number): AiReviewEvent => ({
     type: 'AiReviewCallAttempted',
     data: {
@@ -208,6 +209,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
       call,
       imageId,
       consentCheckedAt: instant(at, seconds),
+      consentDecisionId: aiReviewId,
       attemptedAt: instant(at, seconds),
       leaseUntil: instant(at, seconds + 60),
     },
@@ -219,7 +221,9 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
       imageId,
       providerImageId: 7000 + number,
       providerImageHash: sha256.slice(number),
+      sent: { sha256, bytes: 1_048_576 },
       sentAt: instant(at, 4 + number),
+      answered,
     },
   })
   const begun: AiReviewEvent[] = [
@@ -228,7 +232,10 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
     attempted('case', null, 2),
   ]
   const uploaded: AiReviewEvent[] = [
-    { type: 'AiReviewProviderCaseCreated', data: { aiReviewId, providerCaseId: 4711, createdAt: instant(at, 3) } },
+    {
+      type: 'AiReviewProviderCaseCreated',
+      data: { aiReviewId, providerCaseId: 4711, createdAt: instant(at, 3), answered },
+    },
     ...imageIds.flatMap((imageId, number) => [attempted('image', imageId, 4 + number), sent(imageId, number)]),
     attempted('process', null, 8),
     {
@@ -239,6 +246,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
         acceptedAt: instant(at, 9),
         nextPollAt: instant(at, 14),
         deadlineAt: instant(at, 900),
+        answered,
       },
     },
   ]
@@ -252,6 +260,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
 }
 
 function resultOf({ organisationId, aiReviewId }: JobIds, imageIds: readonly string[], at: number): AiReviewEvent[] {
+  const answered = { attemptId: aiReviewId, status: 200, durationMs: 40 }
   return [
     {
       type: 'AiReviewPollDeferred',
@@ -261,6 +270,7 @@ function resultOf({ organisationId, aiReviewId }: JobIds, imageIds: readonly str
         upstreamStatus: 202,
         polledAt: instant(at, 14),
         nextPollAt: instant(at, 19),
+        answered,
       },
     },
     {
@@ -295,8 +305,14 @@ function resultOf({ organisationId, aiReviewId }: JobIds, imageIds: readonly str
             interpretationGuidance: null,
           },
         ],
-        rawResponse: { key: `raw-responses/${organisationId}/${aiReviewId}`, sha256, bytes: 4096 },
+        rawResponse: {
+          key: `raw-responses/${organisationId}/${aiReviewId}`,
+          sha256,
+          bytes: 4096,
+          contentSha256: sha256,
+        },
         completedAt: instant(at, 19),
+        answered,
       },
     },
   ]
