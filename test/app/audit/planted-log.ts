@@ -52,6 +52,8 @@ interface Recipe {
   readonly witness?: PlantedKey
   /** Changes the content of events, as a log that was written otherwise. */
   readonly salt?: string
+  /** The first of these events. Default 0. */
+  readonly saltedFrom?: number
 }
 
 export function event(
@@ -73,7 +75,7 @@ export function event(
 }
 
 /** Events of consents, a channel and a foreign channel, sealed from time to time. */
-export function plantLog({ events: count, every, log, witness, salt = '' }: Recipe): PlantedLog {
+export function plantLog({ events: count, every, log, witness, salt = '', saltedFrom = 0 }: Recipe): PlantedLog {
   const events: StoredBytes[] = []
   const tiles = new Map<string, Buffer>()
   const revisions = new Map<string, number>()
@@ -88,7 +90,7 @@ export function plantLog({ events: count, every, log, witness, salt = '' }: Reci
   }
   for (let at = 0; at < count; at += 1) {
     const kind = at % 10
-    const more = salt === '' ? {} : { content: JSON.stringify({ salt, at }) }
+    const more = salt === '' || at < saltedFrom ? {} : { content: JSON.stringify({ salt, at }) }
     const made =
       kind === 7
         ? append('consent.events', { ...more, type: 'consent.granted' })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FaultKind } from '../../../app/audit/fault.ts'
+import type { WitnessToAsk } from '../../../app/audit/verify-log.ts'
 import { isSealedStream } from '../../../contracts/audit/sealed-events.ts'
 import type { StoredBytes } from '../../../engine/store/log-frames.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
@@ -35,6 +36,16 @@ interface Planted {
   readonly kind: FaultKind
   /** The position that the fault names. */
   readonly position: string
+  /** The auditor asks the witness what it signed last. */
+  readonly isWitnessAsked?: true
+}
+
+/** What the witness signed last, of the log as it was. */
+const witnessed: WitnessToAsk = {
+  key: witness.key,
+  newest: withCosignatures(planted.sealed.checkpoint, [
+    cosign(planted.sealed.checkpoint, witness.key, witness.privateKey, 1_800_000_000),
+  ]),
 }
 
 function plantOne(what: string): Planted {
@@ -111,6 +122,30 @@ function plantOne(what: string): Planted {
       events[seal] = { ...made, position }
       return named('unknown_key', formatPosition(position))
     }
+    case 'a newest checkpoint of another key': {
+      const checkpoint = signed({ size: 700, root: () => planted.sealed.checkpoint.root }, intruder)
+      const { position } = planted.sealed
+      return named('unknown_key', formatPosition(position), { sealed: { checkpoint, position } })
+    }
+    case 'a seal that the platform did not write': {
+      const seals = events.flatMap(({ type }, each) => (type === 'LogSealed' ? [each] : []))
+      const chosen = random.pick(seals)
+      const seal = events[chosen]
+      if (seal === undefined) throw new Error('no such seal')
+      events[chosen] = { ...seal, metadataBytes: Buffer.from('{}') }
+      return named('forged_seal', at(seal))
+    }
+    case 'a log rewritten and sealed again by the holder of the key': {
+      const rewritten = plantLog({ events: 700, every: 90, log, salt: what, saltedFrom: leaf })
+      return {
+        ...named('forged_seal', formatPosition(rewritten.sealed.position), rewritten),
+        isWitnessAsked: true,
+      }
+    }
+    case 'a log cut and sealed again by the holder of the key': {
+      const shorter = plantLog({ events: leaf, every: 90, log })
+      return { ...named('tail_cut', formatPosition(shorter.sealed.position), shorter), isWitnessAsked: true }
+    }
     case 'a removed seal': {
       const seals = events.flatMap(({ stream }, each) => (stream === 'log_seals' ? [each] : []))
       const chosen = below(seals.length - 1)
@@ -141,6 +176,10 @@ const manipulations: readonly (readonly [string, number])[] = [
   ['a changed tile', 20],
   ['a seal of another key', 5],
   ['a removed seal', 10],
+  ['a newest checkpoint of another key', 5],
+  ['a seal that the platform did not write', 5],
+  ['a log rewritten and sealed again by the holder of the key', 10],
+  ['a log cut and sealed again by the holder of the key', 10],
 ]
 
 test('finds no fault in the log as it was sealed', async () => {
@@ -155,8 +194,8 @@ test('finds no fault in the log as it was sealed', async () => {
 
 test.each(manipulations)('finds %s, %i times, with its kind and place', async (what, times) => {
   for (let time = 0; time < times; time += 1) {
-    const { name, log: manipulated, kind, position } = plantOne(what)
-    const { faults } = await verify(manipulated, { keys, witnesses })
+    const { name, log: manipulated, kind, position, isWitnessAsked } = plantOne(what)
+    const { faults } = await verify(manipulated, { keys, witnesses: isWitnessAsked ? [witnessed] : witnesses })
     const found = faults.map((fault) => ({ kind: fault.kind, position: position === '*' ? '*' : fault.position }))
     expect({ name, found }).toEqual({ name, found: [{ kind, position }] })
   }
@@ -224,17 +263,14 @@ test('finds events and tiles that were changed together, by the seals', async ()
 test('finds a log that the holder of the key wrote and sealed again, by the witness alone', async () => {
   const rewritten = plantLog({ events: 700, every: 90, log, salt: 'rewritten' })
   expect((await verify(rewritten, { keys })).faults).toEqual([])
-  const newest = withCosignatures(planted.sealed.checkpoint, [
-    cosign(planted.sealed.checkpoint, witness.key, witness.privateKey, 1_800_000_000),
-  ])
-  const asked = [{ key: witness.key, newest }]
+  const asked = [witnessed]
   expect((await verify(planted, { keys, witnesses: asked })).faults).toEqual([])
   expect((await verify(rewritten, { keys, witnesses: asked })).faults).toMatchObject([{ kind: 'forged_seal' }])
   // A shorter one, too.
   const shorter = plantLog({ events: 600, every: 90, log })
   expect((await verify(shorter, { keys, witnesses: asked })).faults).toMatchObject([{ kind: 'tail_cut' }])
   // What the witness did not sign, or another log signed, proves nothing.
-  const foreign = signed({ size: 900, root: () => newest.root }, intruder)
+  const foreign = signed({ size: 900, root: () => planted.sealed.checkpoint.root }, intruder)
   expect((await verify(planted, { keys, witnesses: [{ key: witness.key, newest: foreign }] })).faults).toEqual([])
 })
 
