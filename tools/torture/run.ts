@@ -35,6 +35,7 @@ import { Follower, readWholeLog } from './stage/log-reader.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
 import { untilQuiet } from './stage/quiet.ts'
+import { checkSeals } from './stage/sealed.ts'
 import { startStage, type Stage } from './stage/stage.ts'
 import { checkFollowers, FollowerWatch, standstills, type Standstill } from './stage/standstill.ts'
 
@@ -179,6 +180,7 @@ async function onStage(
     checkMessages(log, await receivedMessages(stage.messages)),
     checkUnknown(log, kills.outages),
     await compareWithRebuild(stage),
+    await checkSeals(stage, log),
     checkOwnEnds(stage),
     checkFollowers(still, followers.moves),
   ]
