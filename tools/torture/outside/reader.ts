@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
+import { at } from '../../../app/demo/members.ts'
 import type { DurableLines, Seen } from '../acknowledged.ts'
 import type { PatientClient } from './api.ts'
 
@@ -33,8 +34,14 @@ export class Reader {
     const { client, random, seen } = this.#options
     const purpose = random.pick(purposes)
     const answer = await client.ask(path, { headers: { 'x-purpose-of-use': purpose } })
-    if (answer?.status !== 200) return
+    if (answer?.status !== 200 || isEmptyList(answer.body)) return
     const line: Seen = { operation, patientId, purpose, requestId: answer.headers.get('x-request-id'), at: Date.now() }
     seen.write(line)
   }
+}
+
+/** It shows nothing, for example while a read model lags behind the first decision. */
+function isEmptyList(body: unknown): boolean {
+  const items = at(body, 'data')
+  return Array.isArray(items) && items.length === 0
 }
