@@ -1,5 +1,5 @@
-import { createCaseLookup } from '../processes/adapters/case-lookup.ts'
-import { createConsentCheck } from '../processes/adapters/consent-check.ts'
+import { createCaseLookup, createCaseRead } from '../processes/adapters/case-lookup.ts'
+import { createConsentCheck, createConsentRead } from '../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../processes/adapters/platform-token.ts'
 import { createProvider, type Provider } from '../processes/adapters/provider.ts'
@@ -93,8 +93,8 @@ export function startProcessor({
     ...senders,
     provider,
     images: createImageFetch(egress),
-    consent: createConsentCheck(calls, consentBaseUrl),
-    cases: createCaseLookup(calls, clinicalBaseUrl),
+    consent: consentBaseUrl === undefined ? createConsentRead(store) : createConsentCheck(calls, consentBaseUrl),
+    cases: clinicalBaseUrl === undefined ? createCaseRead(store) : createCaseLookup(calls, clinicalBaseUrl),
     reviews: createReviewSupersession(calls, aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
     signatures: createWebhookSignatures(given.vault),
@@ -172,7 +172,8 @@ export function startProcessor({
     },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
-      const called = [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl]
+      const elsewhere = [consentBaseUrl, clinicalBaseUrl].filter((address) => address !== undefined)
+      const called = [...elsewhere, aiReviewBaseUrl, usersBaseUrl]
       if (services === 'await') await untilServicesAnswer(calls, called, logger, stop.signal)
       if (stop.isStopping) return
       areStepsWaiting = false

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readCredentials, type Credentials } from '../credentials-file.ts'
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+const ownMain = fileURLToPath(new URL('../main.ts', import.meta.url))
 const startLimitMs = 60_000
 
 /** A platform in its own process, started as an operator starts it. */
@@ -20,12 +20,13 @@ export interface PlatformProcess {
 
 /**
  * Runs `platform up` on a data folder and waits until it is ready. Rejects with its output if it fails. The signal
- * stops it at any time, also during the start.
+ * stops it at any time, also during the start. `main` may be the program of another version.
  */
 export async function startPlatformProcess(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
   signal?: AbortSignal,
+  main = ownMain,
 ): Promise<PlatformProcess> {
   const child = spawn(process.execPath, [main, 'up'], {
     env: { ...process.env, PORT: '0', ...env, PLATFORM_DATA_DIR: dataDir },

@@ -11,13 +11,14 @@ export interface SlotOfReview {
 }
 
 /**
- * The claim that replaced this review in its slot. Null while this review holds the slot. Reads the stream of the slot,
- * because a replacement is appended there first: after a crash no other stream may contain it.
+ * The claim that replaced this review in its slot. Null while this review holds the slot. It is the state of the slot's
+ * stream, because a replacement is appended there first: after a crash no other stream may contain it. A replacement of
+ * the last moments may be missing: it ends this review by an event of its own, which the next append meets.
  */
 export async function successorOf(
-  store: Pick<EventStore, 'load'>,
+  store: Pick<EventStore, 'loadFollowed'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
 ): Promise<SlotHolder | null> {
-  const { state } = await store.load(aiReviewSlots.of(orgId, caseId, productId))
+  const { state } = await store.loadFollowed(aiReviewSlots.of(orgId, caseId, productId))
   return state.status === 'free' || state.holder.aiReviewId === aiReviewId ? null : state.holder
 }

@@ -6,7 +6,7 @@ import type { Position } from '../../platform/kit/positions.ts'
 /** The state for the answer of a write. */
 export interface Held<State> {
   readonly state: State
-  /** Position of the end, if it came while the answer was held. The read models of the record should reach it. */
+  /** Position of the newest event of the state, if it came while the answer was held. Read models should reach it. */
   readonly position: Position | undefined
 }
 
@@ -21,15 +21,12 @@ export async function longPoll<State, Event extends DomainEvent>(
   state: State,
   isOver: (state: State) => boolean,
 ): Promise<Held<State>> {
-  let isInHand = true
-  const look = async (): Promise<State> => {
-    if (!isInHand) return (await store.load({ fold, stream })).state
-    isInHand = false
-    return state
+  let inHand: Held<State> | undefined = { state, position: undefined }
+  const look = async (): Promise<Held<State>> => {
+    const first = inHand
+    inHand = undefined
+    return first ?? store.loadFollowed({ fold, stream })
   }
-  const seen = await reply.request.server.waiting.hold(reply, look, isOver)
-  if (isOver(state) || !isOver(seen)) return { state: seen, position: undefined }
-  // Without a position the answer is still correct, but a GET right after it may be a moment behind.
-  const position = await store.head({ streamPrefixes: [stream] }).catch(() => undefined)
-  return { state: seen, position }
+  const watch = (wake: () => void) => store.watch(stream, wake)
+  return reply.request.server.waiting.hold(reply, look, (held) => isOver(held.state), watch)
 }

@@ -81,6 +81,7 @@ export class LogReadings {
       name: `projections ${members.map(({ projector }) => projector.name).join(' ')}`,
       filter,
       from: feed.position,
+      isFollowed: true,
       batchSize,
       onBatch: (events) => feed.takeEvents(events),
       onCheckpoint: (position) => feed.takeCheckpoint(position),

@@ -153,15 +153,13 @@ function publicEvent(type: string, occurredAt: string, data: object): PublicEven
 
 /** The event that a to-do row stands for. Rows contain its place on the channel, so payloads stay out of the list. */
 export async function readChannelEvent<Events extends Definitions, Type extends EventOf<Events>['type']>(
-  store: Pick<EventStore, 'readStream'>,
+  store: Pick<EventStore, 'readAt'>,
   { name }: ChannelStream<Events, string | null>,
   revision: string,
   types: readonly Type[],
 ): Promise<Recorded<Extract<EventOf<Events>, { type: Type }>>> {
-  const place = BigInt(revision)
-  for await (const event of store.readStream<EventOf<Events>>(name, { from: place, limit: 1 })) {
-    if (event.revision === place && isOf(event, types)) return event
-  }
+  const event = await store.readAt<EventOf<Events>>(name, BigInt(revision))
+  if (event !== undefined && isOf(event, types)) return event
   throw new Error(`${name} has no event ${revision} of type ${types.join(' or ')}`)
 }
 

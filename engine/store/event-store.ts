@@ -44,7 +44,8 @@ import {
 } from './raw-calls.ts'
 import { readLogBackwards, readLogForwards, readRawStream, type LogStart, type ReadTiming } from './reading.ts'
 import type { StoredBytes } from './log-frames.ts'
-import { StateCache } from './state-cache.ts'
+import { FollowedStreams } from './followed-streams.ts'
+import { StateCache, type FollowedTime } from './state-cache.ts'
 import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise, type SupervisedSubscription } from './subscription.ts'
 import type {
@@ -98,6 +99,7 @@ export async function openEventStore(options: EventStoreOptions): Promise<EventS
 /** What an event store and its copies with other time limits share. */
 interface Shared {
   cache: StateCache
+  readonly followed: FollowedStreams
   isFull: boolean
   readonly closing: AbortController
   readonly subscriptions: Set<RunningSubscription>
@@ -126,6 +128,7 @@ export class EventStore {
     this.#logger = options.logger
     this.#shared = shared ?? {
       cache: newCache(),
+      followed: new FollowedStreams(() => this.#shared.cache),
       isFull: false,
       closing: new AbortController(),
       subscriptions: new Set(),
@@ -155,7 +158,8 @@ export class EventStore {
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
-    const cache = this.#shared.cache
+    const { cache, followed } = this.#shared
+    const ended = followed.begin(target.stream)
     const cached = cache.get(target)
     let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
@@ -164,12 +168,53 @@ export class EventStore {
       cached === undefined && target.fold.wholeState !== undefined
         ? await this.#readSince<Event>(target.stream, target.fold.wholeState)
         : this.readStream<Event>(target.stream, { from: nextRevision(revision) })
-    for await (const event of events) {
-      state = evolved(target.fold, state, event)
-      ;({ revision, position } = event)
+    let followedIn: FollowedTime | undefined
+    try {
+      for await (const event of events) {
+        state = evolved(target.fold, state, event)
+        ;({ revision, position } = event)
+      }
+    } finally {
+      followedIn = ended(revision)
     }
-    if (revision !== 'no_stream') cache.advance(target, { state, revision, position })
+    if (revision !== 'no_stream') cache.advance(target, { state, revision, position }, { followedIn })
     return { state, revision, position }
+  }
+
+  /**
+   * The state as far as the live read of this process has shown it, without a call. It may lack the events of the last
+   * moments, as the projections of this process do. `load`, if no live read follows the stream or its state is not
+   * cached.
+   * @param past the state must have every event up to this position
+   * @throws as `load`
+   */
+  async loadFollowed<State, Event extends DomainEvent>(
+    target: Target<State, Event>,
+    past?: Position,
+  ): Promise<Loaded<State>> {
+    const { cache, followed } = this.#shared
+    const time = followed.timeOf(target.stream, past)
+    return (time === undefined ? undefined : cache.getFollowed(target, time)) ?? this.load(target)
+  }
+
+  /**
+   * Calls the listener after each event of a stream that this process appends, or that its live read shows.
+   * @returns how to stop; undefined if no live read follows the stream
+   */
+  watch(stream: string, listener: () => void): (() => void) | undefined {
+    return this.#shared.followed.watch(stream, listener)
+  }
+
+  /** One event of a channel. The live read of this process may have shown it a moment ago. Undefined if there is none. */
+  async readAt<Event extends DomainEvent>(
+    channel: string,
+    revision: bigint,
+  ): Promise<RecordedEvent<Event> | undefined> {
+    const recent = this.#shared.followed.recent(channel, revision)
+    if (recent !== undefined) return typed<Event>(recent)
+    for await (const event of this.readStream<Event>(channel, { from: revision, limit: 1 }))
+      return event.revision === revision ? event : undefined
+    return undefined
   }
 
   /** The cached state, if there is one. It may lack the newest events. Only an append at the revision validates it. */
@@ -205,16 +250,24 @@ export class EventStore {
     events: readonly Event[],
     context: CommandContext,
   ): Promise<Appended> {
-    const cache = this.#shared.cache
+    const { cache, followed } = this.#shared
     const encoded = await this.#codec.encode(events, context, { stream: target.stream, expected })
     const before = cache.get(target)
+    const ended = followed.begin(target.stream)
+    let appended: Appended | undefined
+    let followedIn: FollowedTime | undefined
     try {
-      const appended = await this.#write(encoded)
+      try {
+        appended = await this.#write(encoded)
+      } finally {
+        followedIn = ended(appended?.revision ?? 'no_stream')
+      }
       const state = this.#stateAt(target.fold, before, expected)
       if (state !== undefined) {
         const folded = encoded.decoded.reduce((current, event) => evolved(target.fold, current, event), state.value)
-        cache.advance(target, { state: folded, ...appended }, encoded.bytes)
+        cache.advance(target, { state: folded, ...appended }, { grownBy: encoded.bytes, followedIn })
       }
+      followed.appended(target.stream)
       return appended
     } catch (error) {
       if (error instanceof RevisionConflictError) await this.load(target)
@@ -400,9 +453,10 @@ export class EventStore {
 
   /** Follows the log, and reconnects after every drop, until the signal is aborted or a handler throws. */
   subscribeToAll(options: AllSubscription): RunningSubscription {
-    const { name, filter, from, onCheckpoint } = options
+    const { name, filter, from, onCheckpoint, isFollowed = false } = options
     return this.#supervised(options, (callbacks) => ({
       name,
+      following: isFollowed ? this.#shared.followed.follow(filter, callbacks.signal) : undefined,
       start: { position: from, revision: 'start' },
       delivery: options,
       callbacks,
@@ -418,6 +472,7 @@ export class EventStore {
     const { name, stream, fromRevision } = options
     return this.#supervised(options, (callbacks) => ({
       name,
+      following: undefined,
       start: { position: 'start', revision: fromRevision },
       delivery: options,
       callbacks,

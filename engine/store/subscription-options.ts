@@ -37,6 +37,8 @@ export type AllSubscription = Delivery &
     /** For logs and stats. */
     readonly name: string
     readonly filter: EventFilter
+    /** The states of this process follow this read: see `EventStore.loadFollowed`. */
+    readonly isFollowed?: boolean
     /** Delivery starts after this position. */
     readonly from: Position | 'start'
     /** Receives a position up to which everything was delivered and handled, about every 1,000 considered events. */

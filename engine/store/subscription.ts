@@ -4,6 +4,7 @@ import type { Codec } from './codec.ts'
 import { headOf, isSystemEvent, type StoredEvent } from './decoding.ts'
 import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
+import type { FollowingRead } from './followed-streams.ts'
 import { toleratedMs, type Follower, type LeaderWatch } from './leader-watch.ts'
 import type { LogFrame } from './log-frames.ts'
 import type { NodeConnection } from './node-connection.ts'
@@ -22,6 +23,8 @@ export interface Progress {
 
 export interface SupervisedSubscription {
   readonly name: string
+  /** Receives what the subscription gets. */
+  readonly following: FollowingRead | undefined
   readonly start: Progress
   readonly delivery: Delivery
   readonly callbacks: SubscriptionCallbacks
@@ -157,7 +160,7 @@ class SubscriptionRun implements Follower {
         logger?.warn({ subscription: name, reason: reasonOf(error) }, 'subscription dropped')
       } finally {
         this.#isConnected = false
-        this.#isCaughtUp = false
+        this.#setCaughtUp(false)
       }
       if (this.#signal.aborted) return
       this.#restarts += 1
@@ -240,16 +243,21 @@ class SubscriptionRun implements Follower {
       this.#failedAttempts = 0
       this.#unconfirmedAttempts = 0
     } else if (marker.kind === 'caught-up') {
-      this.#isCaughtUp = true
-      await handled(() => callbacks.onCaughtUp?.())
+      this.#setCaughtUp(true)
+      await this.#handled(() => callbacks.onCaughtUp?.())
     } else if (marker.kind === 'fell-behind') {
-      this.#isCaughtUp = false
+      this.#setCaughtUp(false)
     } else if (marker.position !== undefined) {
       const { position } = marker
-      await handled(() => onCheckpoint?.(position))
+      await this.#handled(() => onCheckpoint?.(position))
       this.#progress = { ...this.#progress, position }
       this.#hasHandled = true
     }
+  }
+
+  #setCaughtUp(isCaughtUp: boolean): void {
+    this.#isCaughtUp = isCaughtUp
+    this.#options.following?.setLive(isCaughtUp)
   }
 
   async #handleEvents(batch: readonly StoredEvent[]): Promise<void> {
@@ -283,14 +291,15 @@ class SubscriptionRun implements Follower {
   async #deliver(events: readonly RecordedEvent[]): Promise<void> {
     const { delivery } = this.#options
     if (events.length === 0) return
+    this.#options.following?.took(events)
     if (delivery.onBatch !== undefined) {
-      await handled(() => delivery.onBatch(events))
+      await this.#handled(() => delivery.onBatch(events))
       this.#moveTo(events.at(-1))
       return
     }
     for (const event of events) {
       if (this.#signal.aborted) return
-      await handled(() => delivery.onEvent(event))
+      await this.#handled(() => delivery.onEvent(event))
       this.#moveTo(event)
     }
   }
@@ -298,8 +307,20 @@ class SubscriptionRun implements Follower {
   async #passOver(event: StoredEvent, error: UndecodableEventError): Promise<void> {
     const { onUndecodable } = this.#options.callbacks
     if (onUndecodable === undefined) throw new HandlerFailure('undecodable', { cause: error })
-    await handled(() => onUndecodable(error.head, error))
+    this.#options.following?.passedOver(error.head.stream)
+    await this.#handled(() => onUndecodable(error.head, error))
     this.#moveTo(headOf(event))
+  }
+
+  async #handled(handle: () => Promise<void> | void): Promise<void> {
+    this.#options.following?.setHandling(true)
+    try {
+      await handle()
+    } catch (error) {
+      throw new HandlerFailure('handler', { cause: error })
+    } finally {
+      this.#options.following?.setHandling(false)
+    }
   }
 
   #moveTo(event: { readonly position: Position; readonly revision: bigint } | undefined): void {
@@ -307,14 +328,6 @@ class SubscriptionRun implements Follower {
     this.#progress = { position: event.position, revision: event.revision }
     this.#hasHandled = true
     this.#lastEventAt = this.#options.now().toISOString()
-  }
-}
-
-async function handled(handle: () => Promise<void> | void): Promise<void> {
-  try {
-    await handle()
-  } catch (error) {
-    throw new HandlerFailure('handler', { cause: error })
   }
 }
 

@@ -210,12 +210,12 @@ const settings = {
     shownDefault: 'BASE_URL',
   }),
   clinicalBaseUrl: optional('CLINICAL_BASE_URL', address(http), {
-    meaning: 'Address of clinical-api',
-    shownDefault: 'BASE_URL',
+    meaning: 'Address of clinical-api, if it runs elsewhere. AI reviews ask it for the patient of a case',
+    shownDefault: 'this process',
   }),
   consentBaseUrl: optional('CONSENT_BASE_URL', address(http), {
-    meaning: 'Address of the consent service',
-    shownDefault: 'BASE_URL',
+    meaning: 'Address of the consent service, if it runs elsewhere. AI reviews ask it before their calls',
+    shownDefault: 'this process',
   }),
   aiReviewBaseUrl: optional('AI_REVIEW_BASE_URL', address(http), {
     meaning: 'Address of the AI-review service',
@@ -423,17 +423,12 @@ type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends S
 
 /** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<
-  Omit<
-    Parsed,
-    'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl'
-  > & {
+  Omit<Parsed, 'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'aiReviewBaseUrl'> & {
     /** The active profile. */
     profile: Profile
     actorContextMode: ActorContextMode
     baseUrl: string
     authBaseUrl: string
-    clinicalBaseUrl: string
-    consentBaseUrl: string
     aiReviewBaseUrl: string
     /** Weak settings that the profile allows, for operators. Logged at start. `/health` is public and omits them. */
     warnings: readonly string[]
@@ -458,8 +453,6 @@ export function loadConfiguration(env: Environment): Configuration {
     baseUrl,
     actorContextMode: parsed.actorContextMode ?? (profile === 'production' ? ('resolve' as const) : ('trust' as const)),
     authBaseUrl: parsed.authBaseUrl ?? baseUrl,
-    clinicalBaseUrl: parsed.clinicalBaseUrl ?? baseUrl,
-    consentBaseUrl: parsed.consentBaseUrl ?? baseUrl,
     aiReviewBaseUrl: parsed.aiReviewBaseUrl ?? baseUrl,
   }
   const warnings = checkProfile({

@@ -26,8 +26,8 @@ export interface CheckedSettings {
   readonly esdbUrl?: string | undefined
   readonly eventStoreConsumers: readonly EventStoreConsumer[]
   readonly authBaseUrl: string
-  readonly clinicalBaseUrl: string
-  readonly consentBaseUrl: string
+  readonly clinicalBaseUrl?: string | undefined
+  readonly consentBaseUrl?: string | undefined
   readonly aiReviewBaseUrl: string
   readonly usersBaseUrl?: string | undefined
   /** False if Node.js is set to accept any certificate. */
@@ -202,11 +202,11 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
   const { baseUrl } = settings
   const services = [
     ['AUTH_BASE_URL', settings.authBaseUrl],
-    ['CLINICAL_BASE_URL', settings.clinicalBaseUrl],
-    ['CONSENT_BASE_URL', settings.consentBaseUrl],
     ['AI_REVIEW_BASE_URL', settings.aiReviewBaseUrl],
   ] as const
   const outside = [
+    ['CLINICAL_BASE_URL', settings.clinicalBaseUrl],
+    ['CONSENT_BASE_URL', settings.consentBaseUrl],
     ['USERS_BASE_URL', settings.usersBaseUrl],
     ['S3_ENDPOINT', settings.s3Endpoint],
     ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],

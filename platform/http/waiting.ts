@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../kit/backoff.ts'
 import type { StreamRevision } from '../kit/positions.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 import { etagOf, namesVersion, type ReplyHead } from './replies.ts'
@@ -15,12 +15,22 @@ export interface Waiting {
    * Repeats `look` until its result is final, at most for the preferred time. Without the preference it looks once.
    * Only the first look may fail: after that, the last result is the answer.
    */
-  hold<Look>(reply: ReplyHead, look: () => Promise<Look>, isFinal: (look: Look) => boolean): Promise<Look>
+  hold<Look>(
+    reply: ReplyHead,
+    look: () => Promise<Look>,
+    isFinal: (look: Look) => boolean,
+    watch?: Watch,
+  ): Promise<Look>
 }
+
+/** Calls `wake` when the look may have another result. Returns how to stop; undefined if nobody can tell. */
+export type Watch = (wake: () => void) => (() => void) | undefined
 
 const longestSeconds = 25
 const firstPauseMs = 50
 const longestPauseMs = 250
+/** Pause of an answer that is woken. It looks nevertheless, in case the one who wakes it has stopped. */
+const wokenPauseMs = 1_000
 /** Each waiting answer polls. Above these limits, per client or in total, callers are answered at once. */
 const mostHeld = 200
 const mostHeldOfClient = 50
@@ -42,24 +52,36 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
     isFinal: (look: Look) => boolean,
     first: Look,
     seconds: number,
+    watch: Watch | undefined,
   ): Promise<Look> {
     const deadline = performance.now() + seconds * 1000
+    let woken = new AbortController()
+    const stop = watch?.(() => woken.abort())
     let seen = first
-    for (let pauseMs = firstPauseMs; !isFinal(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
-      const leftMs = deadline - performance.now()
-      if (leftMs <= 0 || isStopping() || request.socket.destroyed) return seen
-      await sleep(Math.min(pauseMs, leftMs))
-      try {
-        seen = await look()
-      } catch {
-        return seen
+    let hasLooked = false
+    try {
+      for (let pauseMs = firstPauseMs; !isFinal(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+        const leftMs = deadline - performance.now()
+        if (leftMs <= 0 || isStopping() || request.socket.destroyed) return seen
+        // An event may have come between the first look and the watch.
+        if (hasLooked || stop === undefined)
+          await pause(Math.min(stop === undefined ? pauseMs : wokenPauseMs, leftMs), woken.signal)
+        hasLooked = true
+        woken = new AbortController()
+        try {
+          seen = await look()
+        } catch {
+          return seen
+        }
       }
+      return seen
+    } finally {
+      stop?.()
     }
-    return seen
   }
 
   return {
-    async hold(reply, look, isFinal) {
+    async hold(reply, look, isFinal, watch) {
       const first = await look()
       const seconds = preferredSeconds(reply.request.headers.prefer)
       if (seconds === undefined) return first
@@ -69,7 +91,7 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
       applyPreference(reply, `wait=${seconds}`)
       count(clientId, 1)
       try {
-        return await lookOn(reply, look, isFinal, first, seconds)
+        return await lookOn(reply, look, isFinal, first, seconds, watch)
       } finally {
         count(clientId, -1)
       }

@@ -50,7 +50,9 @@ export async function takeSlotAndOpen(todo: Todo, command: TakeSlot, deps: Proce
   const { orgId, caseId, productId } = command
   const target = aiReviewSlots.of(orgId, caseId, productId)
   const context = todo.command('ai-review.claim')
-  const { state, position, events } = await execute(deps.store, target, (slot) => takeSlot(command, slot), context)
+  // A case seldom has a second review of a product.
+  const expected = { ...target, isNew: true }
+  const { state, position, events } = await execute(deps.store, expected, (slot) => takeSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
   return openHolder(todo, state.holder, deps, { isNew: true })

@@ -97,13 +97,13 @@ async function appendBatches(
   return position
 }
 
-/** The body site of the case's assessment. Loads fresh state, because no append validates it. */
+/** The body site of the case's assessment. The states have what came before the review's end: no append validates them. */
 async function bodySiteOf(
-  { data: { orgId, caseId } }: Completed,
+  { data: { orgId, caseId }, position }: Completed,
   { store }: ProcessDependencies,
 ): Promise<string | null> {
-  const { state: opened } = await store.load(cases.of(orgId, caseId))
+  const { state: opened } = await store.loadFollowed(cases.of(orgId, caseId), position)
   if (opened.status === 'absent' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessments.of(orgId, opened.assessmentId))
+  const { state: assessment } = await store.loadFollowed(assessments.of(orgId, opened.assessmentId), position)
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

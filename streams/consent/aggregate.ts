@@ -4,17 +4,24 @@ import { consentEvents, type ConsentEvent } from './events.ts'
 
 export type RecordedConsent = ConsentEvent['data']
 
-/** Only decisions of keyed requests: a repeat of such a request returns them. */
 export interface ConsentState {
+  /** Only decisions of keyed requests: a repeat of such a request returns them. */
   readonly keyed: GrowingMap<RecordedConsent>
+  /** The decision in force, by the code of the consent type: the latest by its instant, of equal ones the last recorded. */
+  readonly inForce: GrowingMap<RecordedConsent>
 }
 
 export function keyedDecision({ keyed }: ConsentState, consentId: string): RecordedConsent | undefined {
   return keyed.get(consentId)
 }
 
-function evolve(state: ConsentState, { data }: ConsentEvent): ConsentState {
-  return data.fingerprint === null ? state : { keyed: state.keyed.with(data.consentId, data) }
+function evolve({ keyed, inForce }: ConsentState, { data }: ConsentEvent): ConsentState {
+  const before = inForce.get(data.consentTypeCode)
+  const isLatest = before === undefined || Date.parse(before.recordedAt) <= Date.parse(data.recordedAt)
+  return {
+    keyed: data.fingerprint === null ? keyed : keyed.with(data.consentId, data),
+    inForce: isLatest ? inForce.with(data.consentTypeCode, data) : inForce,
+  }
 }
 
 /** One stream per patient: its order is the order of the decisions. */
@@ -22,6 +29,6 @@ export const consents = defineAggregate({
   category: 'consent',
   id: idOfOrganisation,
   events: consentEvents,
-  initialState: { keyed: new GrowingMap<RecordedConsent>() },
+  initialState: { keyed: new GrowingMap<RecordedConsent>(), inForce: new GrowingMap<RecordedConsent>() },
   evolve,
 })

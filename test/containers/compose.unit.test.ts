@@ -296,7 +296,7 @@ test('processors send mails to the mail catcher, and ask the API for addresses',
   ).toBeDefined()
   expect(at(compose, 'services', 'mail', 'networks')).toEqual(['mail'])
   expect([env['USERS_BASE_URL'], at(compose, 'services', 'api', 'environment', 'USERS_BASE_URL')]).toEqual([
-    env['CLINICAL_BASE_URL'],
+    env['AI_REVIEW_BASE_URL'],
     undefined,
   ])
 })

@@ -43,13 +43,14 @@ describe('the bytes of all states', () => {
     const cache = new StateCache(limits)
     for (const stream of ['note-1', 'note-2', 'note-3']) cache.advance(note(stream), large(1n, 4_000))
     expect(keptOf(cache, ['note-1', 'note-2', 'note-3'])).toEqual(['note-2', 'note-3'])
-    cache.advance(note('note-2'), large(2n, 7_000), 3_000)
+    cache.advance(note('note-2'), large(2n, 7_000), { grownBy: 3_000 })
     expect(keptOf(cache, ['note-2', 'note-3'])).toEqual(['note-2'])
   })
 
   it('are those of the present states, not of all events', () => {
     const cache = new StateCache(limits)
-    for (let revision = 1n; revision < 100n; revision += 1n) cache.advance(note('note-1'), large(revision, 500), 500)
+    for (let revision = 1n; revision < 100n; revision += 1n)
+      cache.advance(note('note-1'), large(revision, 500), { grownBy: 500 })
     cache.advance(note('note-2'), large(1n, 8_000))
     expect(keptOf(cache, ['note-1', 'note-2'])).toEqual(['note-1', 'note-2'])
   })
@@ -57,7 +58,7 @@ describe('the bytes of all states', () => {
   it('leave out a state that is larger than all of them may be, and its older version', () => {
     const cache = new StateCache(limits)
     cache.advance(note('note-1'), large(1n, 100))
-    cache.advance(note('note-1'), large(2n, 20_000), 20_000)
+    cache.advance(note('note-1'), large(2n, 20_000), { grownBy: 20_000 })
     expect(keptOf(cache, ['note-1'])).toEqual([])
   })
 

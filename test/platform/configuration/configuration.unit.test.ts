@@ -13,7 +13,7 @@ describe('defaults', () => {
       host: '127.0.0.1',
       port: 8080,
       baseUrl: 'http://127.0.0.1:8080',
-      consentBaseUrl: 'http://127.0.0.1:8080',
+      consentBaseUrl: undefined,
       aiReviewBaseUrl: 'http://127.0.0.1:8080',
       actorContextMode: 'trust',
       tokenTtlSeconds: 3600,
@@ -110,7 +110,7 @@ describe('defaults', () => {
       loadConfiguration({ BASE_URL: 'https://clinic.test/', CONSENT_BASE_URL: 'https://consent.test' }),
     ).toMatchObject({
       baseUrl: 'https://clinic.test',
-      clinicalBaseUrl: 'https://clinic.test',
+      clinicalBaseUrl: undefined,
       consentBaseUrl: 'https://consent.test',
     })
   })

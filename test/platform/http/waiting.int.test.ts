@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { answers } from '../../../platform/http/answers.ts'
 import { answerWrite, found } from '../../../platform/http/replies.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import { heldRecord } from '../../../platform/http/waiting.ts'
+import { heldRecord, type Watch } from '../../../platform/http/waiting.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
 
 interface Work {
@@ -17,6 +17,7 @@ let looks: number
 let onLook: (look: number) => void
 let onAnswer: () => void
 let isStopping: boolean
+let watch: Watch
 let t: TestApplication
 let address: string
 
@@ -52,7 +53,7 @@ const service: Service = {
         config: { access: 'token', takesWait: true, takesIfMatch: true },
       },
       async (_, reply) => {
-        const { status, revision } = await app.waiting.hold(reply, look, isOver)
+        const { status, revision } = await app.waiting.hold(reply, look, isOver, (wake) => watch(wake))
         return answerWrite(reply, {
           status: 200,
           body: { status },
@@ -71,6 +72,7 @@ beforeEach(async () => {
   onLook = () => undefined
   onAnswer = () => undefined
   isStopping = false
+  watch = () => undefined
   t = await startApplication({ services: [service], isStopping: () => isStopping })
   address = await t.app.listen({ port: 0, host: '127.0.0.1' })
 })
@@ -107,6 +109,24 @@ describe('an answer with Prefer: wait', () => {
     }
     expect(await ask({ prefer: 'wait=20' })).toEqual({ ...completed, applied: 'wait=20' })
     expect(looks).toBe(4)
+  })
+
+  it('looks as soon as it is woken, however often', async () => {
+    let isWatched = false
+    let wake = (): void => undefined
+    watch = (woken) => {
+      isWatched = true
+      wake = woken
+      return () => (isWatched = false)
+    }
+    // Unwoken, it looks once a second: that would be too slow for forty looks.
+    onLook = (look) => {
+      if (look === 40) end()
+      setImmediate(wake)
+    }
+    expect(await ask({ prefer: 'wait=20' }, 'POST')).toMatchObject({ body: completed.body, applied: 'wait=20' })
+    expect(looks).toBe(40)
+    expect(isWatched).toBe(false)
   })
 
   it('is sent after the preferred time with the current record', async () => {

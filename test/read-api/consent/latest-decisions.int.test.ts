@@ -1,5 +1,7 @@
+import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { afterEach, describe, expect, it } from 'vitest'
 import { latestDecisions } from '../../../read-api/consent/queries.ts'
+import { consents } from '../../../streams/consent/aggregate.ts'
 import { at, consentFact, ids } from '../../streams/facts.ts'
 import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
 
@@ -83,4 +85,28 @@ describe('the latest decision on a consent', () => {
     const other = await latestDecisions(tables.pool, otherOrg, ids.patient, ['ai_analysis'])
     expect([...other.values()].map(({ decision }) => decision)).toEqual(['withdrawn'])
   })
+})
+
+it('is the one that the fold of the patient has, after any decisions', async () => {
+  const codes = ['ai_analysis', 'research']
+  const random = new SeededRandom(7)
+  for (let history = 0; history < 20; history += 1) {
+    const decisions = Array.from({ length: 12 }, () =>
+      decided(random.pick(['granted', 'denied', 'withdrawn']), at(random.below(4)), {
+        consentTypeCode: random.pick(codes),
+      }),
+    )
+    const stored = await latest(...decisions)
+    const state = decisions.reduce(
+      (folded, event) => consents.of(org, ids.patient).fold.evolve(folded, event),
+      consents.initialState,
+    )
+    const folded = codes.flatMap((code) => {
+      const record = state.inForce.get(code)
+      return record === undefined ? [] : [[code, record.decision]]
+    })
+    expect(Object.fromEntries(folded), JSON.stringify(decisions)).toEqual(stored)
+    await tables.close()
+  }
+  await latest()
 })

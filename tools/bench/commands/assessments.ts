@@ -62,6 +62,6 @@ export async function eventsOfRequest(
   )
 }
 
-export function bearerOf({ headers }: BenchPlatform): string {
+export function bearerOf({ headers }: Pick<BenchPlatform, 'headers'>): string {
   return headers['authorization']?.slice('Bearer '.length) ?? ''
 }

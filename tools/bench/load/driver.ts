@@ -1,7 +1,7 @@
 import { answerJobs, type Job, type JobDone, type SelectJob } from './jobs.ts'
 import { runAppendJob } from './append-job.ts'
 import { runDurablePostsJob } from './durable-posts-job.ts'
-import { runEndToEndJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
+import { runEndToEndJob, runMainJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
 import { runFeedLinesJob, runFeedPagesJob, runIdleStreamsJob, runReadStreamJob } from './feed-jobs.ts'
 import { runHttpJob } from './http-job.ts'
 import { runInlineJob } from './inline-job.ts'
@@ -41,6 +41,8 @@ async function run(job: Job): Promise<JobDone> {
       return runDurablePostsJob(job)
     case 'end-to-end':
       return runEndToEndJob(job)
+    case 'main-job':
+      return runMainJob(job)
     case 'outside-calls':
       return runOutsideCallsJob(job)
     case 'feed-pages':

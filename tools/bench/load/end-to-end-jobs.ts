@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { FormData, Pool } from 'undici'
-import type { EndToEndJob, JobDone, OutsideCallsJob } from './jobs.ts'
-import { memberOf, paced } from './work.ts'
+import type { EndToEndJob, JobDone, MainJob, OutsideCallsJob } from './jobs.ts'
+import { memberOf, paced, timed } from './work.ts'
 import { post } from './webhook-jobs.ts'
 
 const limitMs = 120_000
@@ -52,6 +52,54 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
       if (until !== 'answered') await Promise.race([endOf(memberOf(record, 'id')).promise, late.promise])
       return performance.now() - begun
     })
+  } finally {
+    clearTimeout(timer)
+    await pool.close()
+    receiver.closeAllConnections()
+    receiver.close()
+  }
+}
+
+export async function runMainJob({ requests, webhookAtPort }: MainJob): Promise<JobDone> {
+  const { baseUrl, paths, bodies, count, inFlight } = requests
+  const received = new Map<unknown, number>()
+  const all = Promise.withResolvers<void>()
+  const receiver = createServer((request, response) => {
+    void json(request).then((record) => {
+      response.writeHead(204).end()
+      const id = memberOf(record, 'id')
+      received.set(id, (received.get(id) ?? 0) + 1)
+      if (received.size === count) all.resolve()
+    })
+  })
+  await new Promise<void>((resolve) => receiver.listen(webhookAtPort, '127.0.0.1', resolve))
+  const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
+  const timer = setTimeout(() => all.reject(new Error(`${received.size} of ${count} webhooks arrived`)), limitMs)
+  all.promise.catch(() => undefined)
+  try {
+    let sent = 0
+    const done = await timed(count, inFlight, async () => {
+      const number = sent++
+      const headers = {
+        ...requests.headers,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+        prefer: 'wait=25',
+      }
+      const answer = await pool.request({
+        path: paths[0] ?? '',
+        method: 'POST',
+        headers,
+        body: bodies[number % bodies.length] ?? null,
+      })
+      const record: unknown = await answer.body.json()
+      if (memberOf(record, 'status') !== 'completed')
+        throw new Error(`an assessment was answered ${answer.statusCode}: ${JSON.stringify(record).slice(0, 500)}`)
+    })
+    await all.promise
+    const repeated = [...received.values()].filter((times) => times > 1).length
+    if (repeated > 0) throw new Error(`${repeated} webhooks arrived more than once`)
+    return done
   } finally {
     clearTimeout(timer)
     await pool.close()

@@ -129,6 +129,16 @@ export interface EndToEndJob {
   readonly until: 'answered' | { readonly webhookAtPort: number }
 }
 
+/**
+ * Assessments of one photograph with a number in flight, whose callers wait for the end in the answer. Ends when each has
+ * sent its webhook, once.
+ */
+export interface MainJob {
+  readonly kind: 'main-job'
+  readonly requests: HttpJob
+  readonly webhookAtPort: number
+}
+
 /** The outside calls of one assessment, one after the other and at a steady rate: to the provider, and a webhook. */
 export interface OutsideCallsJob {
   readonly kind: 'outside-calls'
@@ -231,6 +241,7 @@ export type Job =
   | PeerDeliveriesJob
   | DurablePostsJob
   | EndToEndJob
+  | MainJob
   | OutsideCallsJob
   | MailedJob
   | MailCallsJob

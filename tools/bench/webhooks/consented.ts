@@ -12,7 +12,10 @@ export const imagePath = fileURLToPath(new URL('../../../embedded/photos/lesion-
 const patients = 20
 
 /** Requests assessments with one photograph in the body, for patients who have consented. */
-export async function consentedRequests(platform: BenchPlatform, count: number): Promise<HttpJob> {
+export async function consentedRequests(
+  platform: Pick<BenchPlatform, 'baseUrl' | 'credentials' | 'headers'>,
+  count: number,
+): Promise<HttpJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const create = async (path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
     textAt(

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { startPlatformProcess } from '../../../app/demo/platform-process.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { createApiClient, requestToken } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
+import type { Benchmark } from '../harness/benchmark.ts'
+import { atLeast, atMost } from '../harness/compare.ts'
+import { processorSeconds, processTree, residentBytes, tellsOfProcesses } from '../harness/process-tree.ts'
+import { withScope, type Scope } from '../harness/scope.ts'
+import { startDriver, type Driver } from '../load/start-driver.ts'
+import { consentedRequests } from './consented.ts'
+
+const figures = [
+  { name: 'processor time of an assessment, 16 at a time', unit: 'ms', goal: atMost(0.36) },
+  { name: 'assessments, 16 at a time', unit: 'per second', goal: atLeast(2.8) },
+  { name: 'POST → answer with the end, one at a time, p50', unit: 'ms', goal: atMost(0.38) },
+  { name: 'processor time of an assessment, one at a time', unit: 'ms', goal: { kind: 'none' } },
+  { name: 'memory of all processes at the end', unit: 'MB', goal: { kind: 'none' } },
+] as const
+
+/**
+ * The main job over the same job of an older version: consent, one photograph in the body, one webhook, and a caller who
+ * waits for the end. `BENCH_OLDER_TREE` names the folder of the older version, with its modules.
+ */
+export const mainJobCost: Benchmark = {
+  name: 'main-job',
+  goals: ['27'],
+  about: 'processor time, rate and waiting time of the main job over those of an older version',
+  run: async ({ quick }, { compare, notRun }) => {
+    const older = process.env['BENCH_OLDER_TREE']
+    if (older === undefined || !tellsOfProcesses) {
+      const why = older === undefined ? 'BENCH_OLDER_TREE is not set' : 'processor time is only readable in /proc'
+      return notRun({ goal: '27', name: 'the main job over an older version', why })
+    }
+    await withScope(async (scope) => {
+      const driver = await scope.started(startDriver())
+      const sizes = quick ? { many: 48, few: 10 } : { many: 320, few: 60 }
+      const ours = await measured(scope, driver, { name: 'ours', ...sizes })
+      const other = await measured(scope, driver, { name: 'older', main: join(older, 'app', 'main.ts'), ...sizes })
+      await compare({
+        goal: '27',
+        figures: [...figures],
+        ours: { name: 'platform', measure: ours },
+        other: { name: 'older version', measure: other },
+        ...(quick ? { rounds: 2 } : {}),
+      })
+    })
+  },
+}
+
+interface Side {
+  readonly name: string
+  readonly main?: string
+  readonly many: number
+  readonly few: number
+}
+
+/** Starts the platform as an operator does, and measures all its processes. */
+async function measured(scope: Scope, driver: Driver, side: Side): Promise<() => Promise<readonly number[]>> {
+  const env = { LOG_LEVEL: 'warn', PROVIDER_RESULT_INITIAL_DELAY_MS: '0', BASE_URL: '' }
+  const platform = await scope.started(startPlatformProcess(join(scope.folder, side.name), env, undefined, side.main))
+  const { credentials } = platform
+  const [client] = credentials.clients
+  if (client === undefined) throw new Error('the credentials contain no client')
+  const baseUrl = credentials.base_url
+  const token = textAt((await requestToken(baseUrl, client)).body, 'access_token')
+  const webhookAtPort = await freePort()
+  const url = `http://127.0.0.1:${webhookAtPort}/webhooks`
+  const body = { url, event_types: ['assessment.completed', 'assessment.failed'] }
+  const api = createApiClient(baseUrl, token)
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
+  const headers = { authorization: `Bearer ${token}` }
+  const requests = await consentedRequests({ baseUrl, credentials, headers }, side.many)
+  const run = async (count: number, inFlight: number) => {
+    const before = await processorSeconds(await processTree(platform.pid, []))
+    const done = await driver.run({ kind: 'main-job', requests: { ...requests, count, inFlight }, webhookAtPort })
+    const after = await processorSeconds(await processTree(platform.pid, []))
+    return { ...done, processorMs: ((after - before) * 1000) / count }
+  }
+  return async () => {
+    const many = await run(side.many, 16)
+    const few = await run(side.few, 1)
+    const held = await residentBytes(await processTree(platform.pid, []))
+    return [many.processorMs, many.perSecond, few.p50, few.processorMs, held / 1_000_000]
+  }
+}
