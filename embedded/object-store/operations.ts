@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { requireDeclaredBody, withCrc32 } from './body-digest.ts'
 import { conditionsHold, preconditionFailed, requestedRange } from './conditions.ts'
 import { S3Error } from './errors.ts'
-import type { ObjectMeta } from './object-file.ts'
+import type { BodyDigests, ObjectMeta } from './object-file.ts'
 import type { Objects } from './objects.ts'
 import { copyResult, listResult } from './xml.ts'
 
@@ -35,6 +36,26 @@ const OVERRIDES = [
 ]
 
 export async function putObject(objects: Objects, call: Call): Promise<void> {
+  const noneMatch = call.request.headers['if-none-match']
+  if (noneMatch !== undefined && noneMatch !== '*')
+    throw new S3Error('NotImplemented', 'Only If-None-Match: * is supported here')
+
+  const { body, check } = receivedBody(call)
+  const meta = await objects.put({
+    bucket: call.bucket,
+    key: call.key,
+    body,
+    onlyIfAbsent: noneMatch === '*',
+    describe: (digests) => {
+      check(digests)
+      return describedBy(call.request)
+    },
+  })
+  call.response.writeHead(200, { etag: `"${meta.etag}"`, 'content-length': 0 }).end()
+}
+
+/** The body of an object or a part, and the check of what the request declares about it. */
+export function receivedBody(call: Call): { readonly body: Readable; readonly check: (digests: BodyDigests) => void } {
   const { headers } = call.request
   const encoding = headers['content-encoding'] ?? ''
   if (encoding.includes('aws-chunked') || call.signedSha256?.startsWith('STREAMING-') === true) {
@@ -43,23 +64,14 @@ export async function putObject(objects: Objects, call: Call): Promise<void> {
   const length = headers['content-length']
   if (length === undefined) throw new S3Error('MissingContentLength', 'You must provide the Content-Length HTTP header')
   if (Number(length) > LARGEST_OBJECT_BYTES) throw new S3Error('EntityTooLarge', 'Your proposed upload is too large')
-  const noneMatch = headers['if-none-match']
-  if (noneMatch !== undefined && noneMatch !== '*')
-    throw new S3Error('NotImplemented', 'Only If-None-Match: * is supported here')
-
   const observed = withCrc32(call.request)
-  const meta = await objects.put({
-    bucket: call.bucket,
-    key: call.key,
+  return {
     body: observed.body,
-    onlyIfAbsent: noneMatch === '*',
-    describe: (digests) => {
+    check(digests) {
       if (digests.size !== Number(length)) throw new S3Error('IncompleteBody', 'The request body ended early')
       requireDeclaredBody(headers, call.signedSha256, digests, observed.crc32())
-      return describedBy(call.request)
     },
-  })
-  call.response.writeHead(200, { etag: `"${meta.etag}"`, 'content-length': 0 }).end()
+  }
 }
 
 export async function copyObject(objects: Objects, call: Call): Promise<void> {
@@ -164,7 +176,7 @@ export function sendXml(response: ServerResponse, status: number, document: stri
   response.end(document)
 }
 
-function describedBy(request: IncomingMessage): Pick<ObjectMeta, 'contentType' | 'custom'> {
+export function describedBy(request: IncomingMessage): Pick<ObjectMeta, 'contentType' | 'custom'> {
   const custom = Object.entries(request.headers).flatMap(([name, value]) =>
     name.startsWith(CUSTOM) && typeof value === 'string' ? [[name.slice(CUSTOM.length), value] as const] : [],
   )

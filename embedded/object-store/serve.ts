@@ -6,6 +6,7 @@ import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import { S3Error } from './errors.ts'
 import { Objects } from './objects.ts'
 import { objectStoreServer } from './server.ts'
+import { Uploads } from './uploads.ts'
 
 export async function serveObjectStore(args: string[]): Promise<RunningServer> {
   const { values } = parseArgs({
@@ -34,7 +35,8 @@ export async function serveObjectStore(args: string[]): Promise<RunningServer> {
     void process.stderr.write(
       `request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
     )
-  const server = objectStoreServer(objects, { accessKeyId, secretAccessKey }, onFailure, values.origin)
+  const stored = { objects, uploads: new Uploads(dataDir, objects) }
+  const server = objectStoreServer(stored, { accessKeyId, secretAccessKey }, onFailure, values.origin)
   const port = await listenOnLoopback(server, 'embedded object store', Number(values.port ?? 0))
   return { port, stop: () => stopListening(server) }
 }

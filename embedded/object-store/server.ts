@@ -16,28 +16,23 @@ import {
   sendXml,
 } from './operations.ts'
 import { type Credentials, verifySignature } from './signature.ts'
+import { uploadOperationOf } from './upload-operations.ts'
+import type { Uploads } from './uploads.ts'
 import { errorDocument } from './xml.ts'
+
+type Stored = { readonly objects: Objects; readonly uploads: Uploads }
 
 type Operation = (objects: Objects, call: Call) => Promise<void>
 
 /** S3 sub-resources that change the meaning of a request. Treating one as the plain request would corrupt data. */
-const UNSUPPORTED = [
-  'acl',
-  'delete',
-  'lifecycle',
-  'partNumber',
-  'policy',
-  'tagging',
-  'uploadId',
-  'uploads',
-  'versionId',
-  'versioning',
-  'versions',
-]
+const UNSUPPORTED = ['acl', 'delete', 'lifecycle', 'policy', 'tagging', 'versionId', 'versioning', 'versions']
+
+/** Any other request with these is no operation of a multipart upload. */
+const OF_UPLOADS = ['partNumber', 'uploadId', 'uploads']
 
 /** An HTTP server for the part of S3's REST interface that the platform uses, in path style. */
 export function objectStoreServer(
-  objects: Objects,
+  { objects, uploads }: Stored,
   credentials: Credentials,
   onFailure: (error: unknown) => void,
   origins: readonly string[] = [],
@@ -48,7 +43,7 @@ export function objectStoreServer(
     // Objects have the type that their writer gave. A browser must not guess another one.
     response.setHeader('x-content-type-options', 'nosniff')
     if (answersPreflight(request, response, origins)) return
-    answer(objects, credentials, request, response).catch((error: unknown) => {
+    answer({ objects, uploads }, credentials, request, response).catch((error: unknown) => {
       if (!(error instanceof S3Error) && !response.destroyed) onFailure(error)
       refuse(response, error, requestId)
     })
@@ -73,7 +68,7 @@ function answersPreflight(
 }
 
 async function answer(
-  objects: Objects,
+  { objects, uploads }: Stored,
   credentials: Credentials,
   request: IncomingMessage,
   response: ServerResponse,
@@ -94,11 +89,14 @@ async function answer(
     key: decodeURIComponent(key),
     signedSha256: sha256,
   }
-  await operationOf(request, call)(objects, call)
+  const ofUpload = uploadOperationOf(call)
+  if (ofUpload === undefined) await operationOf(request, call)(objects, call)
+  else await ofUpload(uploads, call)
 }
 
 function operationOf(request: IncomingMessage, call: Call): Operation {
-  if (call.bucket === '' || UNSUPPORTED.some((name) => call.query.has(name))) {
+  const unsupported = [...UNSUPPORTED, ...OF_UPLOADS]
+  if (call.bucket === '' || unsupported.some((name) => call.query.has(name))) {
     throw new S3Error('NotImplemented', 'This part of S3 is not implemented by the embedded store')
   }
   switch (request.method) {

@@ -53,6 +53,29 @@ export function listResult(page: ListPage): string {
   ].join('')
 }
 
+export function beganResult(bucket: string, key: string, uploadId: string): string {
+  const members = element('Bucket', bucket) + element('Key', key) + element('UploadId', uploadId)
+  return `${HEAD}<InitiateMultipartUploadResult ${NAMESPACE}>${members}</InitiateMultipartUploadResult>`
+}
+
+export function completedResult(bucket: string, key: string, etag: string): string {
+  const members = element('Bucket', bucket) + element('Key', key) + element('ETag', `"${etag}"`)
+  return `${HEAD}<CompleteMultipartUploadResult ${NAMESPACE}>${members}</CompleteMultipartUploadResult>`
+}
+
+export function uploadsResult(
+  bucket: string,
+  prefix: string,
+  uploads: readonly { readonly key: string; readonly id: string; readonly initiatedAt: string }[],
+): string {
+  const listed = uploads.map(
+    ({ key, id, initiatedAt }) =>
+      `<Upload>${element('Key', key)}${element('UploadId', id)}${element('Initiated', initiatedAt)}</Upload>`,
+  )
+  const members = element('Bucket', bucket) + element('Prefix', prefix) + element('IsTruncated', false)
+  return `${HEAD}<ListMultipartUploadsResult ${NAMESPACE}>${members}${listed.join('')}</ListMultipartUploadsResult>`
+}
+
 function element(name: string, value: string | number | boolean): string {
   return `<${name}>${String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')}</${name}>`
 }

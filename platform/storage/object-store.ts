@@ -10,6 +10,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
+import { abandonParts, uploadParts } from './part-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
 
@@ -67,6 +68,22 @@ export interface ObjectStore {
     known: Omit<StoredBytes, 'key'>,
     contentType: string,
   ): Promise<StoredBytes>
+  /**
+   * The same for a byte stream of unknown length, in parts: a few parts are in memory at a time. Nothing is stored if the
+   * source fails, or if the signal aborts.
+   * @throws Problem `object-store-unavailable`, and the source's error
+   */
+  putParts(
+    key: string,
+    chunks: AsyncIterable<Uint8Array>,
+    contentType: string,
+    signal: AbortSignal,
+  ): Promise<StoredBytes>
+  /**
+   * Ends the uploads in parts that a crash left, of keys with the prefix.
+   * @throws Problem `object-store-unavailable`
+   */
+  abandonParts(prefix: string): Promise<void>
   get(key: string): Promise<Uint8Array>
   /**
    * Objects whose key starts with the prefix, in any order.
@@ -143,6 +160,11 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
 
     putStream: (key, chunks, known, contentType) =>
       uploadStream({ client, bucket }, { key, contentType, ...known }, chunks),
+
+    putParts: (key, chunks, contentType, signal) =>
+      uploadParts({ client, bucket }, { key, contentType }, chunks, signal),
+
+    abandonParts: (prefix) => abandonParts({ client, bucket }, prefix),
 
     async get(key) {
       const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))

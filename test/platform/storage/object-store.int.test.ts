@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { connectObjectStore, type ListedObject, type ObjectStore } from '../../../platform/storage/object-store.ts'
@@ -238,4 +239,69 @@ test('every call to an unavailable store reports it', async () => {
     listed(gone, 'a'),
   ]
   expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => 'object-store-unavailable'))
+})
+
+async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size)
+}
+
+test('a stream of unknown length is stored in parts', async () => {
+  const signal = new AbortController().signal
+  for (const length of [0, 1, 8 * 1024 ** 2, 20_000_000]) {
+    const bytes = randomBytes(length)
+    const stored = await objects.putParts('exports/one.zip', pieces(bytes, 300_000), 'application/zip', signal)
+    expect(stored).toEqual({
+      key: 'exports/one.zip',
+      bytes: length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    })
+    expect(Buffer.concat(await chunksOf('exports/one.zip')).equals(bytes)).toBe(true)
+  }
+  const address = await objects.presignDownload('exports/one.zip', 60)
+  expect((await fetch(address.url, { method: 'GET' })).headers.get('content-type')).toBe('application/zip')
+})
+
+test('of a source that fails, or an aborted upload, nothing is stored and nothing is left', async () => {
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield randomBytes(9_000_000)
+    throw new Error('the source is gone')
+  }
+  const ending = new AbortController()
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; ; count += 1) {
+      if (count === 3) ending.abort(new Error('the worker stops'))
+      yield randomBytes(9_000_000)
+    }
+  }
+  const signal = new AbortController().signal
+  await expect(objects.putParts('exports/broken', broken(), 'application/zip', signal)).rejects.toThrow(
+    'source is gone',
+  )
+  await expect(objects.putParts('exports/endless', endless(), 'application/zip', ending.signal)).rejects.toThrow()
+  expect(await listed(objects, 'exports/broken')).toEqual([])
+  expect(await listed(objects, 'exports/endless')).toEqual([])
+  expect(await readdir(join(folder, 'uploads'))).toEqual([])
+})
+
+test('uploads that a crash left are ended, and no others', async () => {
+  const client = new S3Client({
+    endpoint: server.endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: account,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  })
+  const begin = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }))
+  const [left, other] = await Promise.all([begin('exports/org/a/1'), begin('exports/org/b/1')])
+  await objects.abandonParts('exports/org/a/')
+  await objects.abandonParts('exports/org/a/')
+  expect(await readdir(join(folder, 'uploads'))).toEqual([other.UploadId])
+  const late = { Bucket: bucket, Key: 'exports/org/a/1', UploadId: left.UploadId, PartNumber: 1, Body: 'late' }
+  await expect(client.send(new UploadPartCommand(late))).rejects.toMatchObject({ name: 'NoSuchUpload' })
+  await objects.abandonParts('exports/org/')
+  client.destroy()
+  expect(await codeOf(gone.abandonParts('exports/'))).toBe('object-store-unavailable')
+  expect(await codeOf(gone.putParts('a', pieces(Buffer.from('a'), 1), 'a/b', new AbortController().signal))).toBe(
+    'object-store-unavailable',
+  )
 })
