@@ -43,8 +43,9 @@ import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
 import { addRuntimeMetrics } from './runtime-metrics.ts'
 import { pastOfServices } from './as-of/past-of-services.ts'
+import { createExports } from './export/exports.ts'
+import type { PatientExports } from '../contracts/audit/export.ts'
 import { servicesOf, type ServiceDependencies } from './services.ts'
-import type { Service } from '../platform/http/service.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
 import { createWriteProbe } from './write-probe.ts'
@@ -141,10 +142,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (objects !== undefined)
     await clearly('VAULT_DATABASE_URL', () => requireSealedLog({ configuration, store, vault, objects, egress }))
   const identityProvider = objects === undefined ? undefined : createIdentityProvider(configuration, egress, now)
+  const late = Promise.withResolvers<PatientExports>()
+  const patientExports: PatientExports = {
+    async *files(order) {
+      yield* (await late.promise).files(order)
+    },
+  }
   const processor =
     runsProcessor && objects !== undefined && identityProvider !== undefined
       ? startProcessor({
-          given: { store, vault, objects, configuration, now, failpoint, identityProvider },
+          given: { store, vault, objects, configuration, now, failpoint, identityProvider, patientExports },
           egress,
           pool,
           databaseUrl,
@@ -207,7 +214,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId: v7 }) : undefined
   if (accessLog !== undefined) stop.onStop('work', 'access log', () => accessLog.close())
   const given =
-    runsApi && objects !== undefined && identityProvider !== undefined
+    objects !== undefined && identityProvider !== undefined
       ? {
           store: answering,
           vault,
@@ -229,7 +236,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           verifyToken: (token: string) => tokens.verify(token),
         }
       : undefined
-  const services = given === undefined ? [] : servicesWithPast(given, logger, stop)
+  const past = given === undefined ? undefined : withPast(given, logger, stop)
+  if (past !== undefined) late.resolve(createExports(past))
+  const services = past === undefined || !runsApi ? [] : servicesOf(past)
   const app = await createApplication({
     configuration,
     logger,
@@ -270,15 +279,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   return { app, store, vault, roles, identityProvider, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }
 
-/** The services, and the same over read models of the past. */
-function servicesWithPast(
-  given: Omit<ServiceDependencies, 'asOf'>,
-  logger: Logger,
-  stop: GracefulStop,
-): readonly Service[] {
+/** With the answers of the same services over read models of the past. */
+function withPast(given: Omit<ServiceDependencies, 'asOf'>, logger: Logger, stop: GracefulStop): ServiceDependencies {
   const asOf = pastOfServices(given, logger)
   stop.onStop('intake', 'answers of the past', () => asOf.close())
-  return servicesOf({ ...given, asOf })
+  return { ...given, asOf }
 }
 
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {

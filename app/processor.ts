@@ -1,3 +1,5 @@
+import { v7 } from 'uuid'
+import type { PatientExports } from '../contracts/audit/export.ts'
 import { createCaseLookup, createCaseRead } from '../processes/adapters/case-lookup.ts'
 import { createConsentCheck, createConsentRead } from '../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
@@ -7,6 +9,7 @@ import { createRecipientLookup } from '../processes/adapters/recipient-lookup.ts
 import { createReviewSupersession } from '../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
+import { createExportRuns } from '../processes/audit/export-runs.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
 import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
 import { createAccessMonthSweep } from '../processes/housekeeping/sweep-access-months.ts'
@@ -36,7 +39,7 @@ export interface ProcessorOptions {
   readonly given: Pick<
     ProcessDependencies,
     'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint' | 'identityProvider'
-  >
+  > & { readonly patientExports: PatientExports }
   readonly egress: Egress
   readonly pool: Pool
   /** Address of the same database. */
@@ -88,8 +91,11 @@ export function startProcessor({
   const senders = createNotificationSenders(configuration, egress, now)
   for (const sender of Object.values(senders))
     stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
+  const exports = createExportRuns({ objects, exports: given.patientExports, newId: v7, now })
+  stop.onStop('work', 'exports', () => exports.close())
   const deps: ProcessDependencies = {
     ...given,
+    exports,
     ...senders,
     provider,
     images: createImageFetch(egress),

@@ -1,3 +1,4 @@
+import { exportWriteRoute } from '../commands/audit/export-route.ts'
 import { rawResponseRoute } from '../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
@@ -35,6 +36,7 @@ import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deli
 import { asOfRoutes, type AsOfRouteDependencies } from '../read-api/audit/as-of-routes.ts'
 import { logRoutes, type LogRouteDependencies } from '../read-api/audit/log-routes.ts'
 import { accessRoutes } from '../read-api/audit/access-routes.ts'
+import { exportReadRoute } from '../read-api/audit/export-route.ts'
 import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
@@ -90,6 +92,8 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         asOfRoutes(app, deps)
         logRoutes(app, deps)
         accessRoutes(app, deps)
+        exportWriteRoute(app, deps)
+        exportReadRoute(app, deps)
       },
     },
     {

@@ -2,6 +2,7 @@ import type { CommandDependencies } from '../engine/commands/dependencies.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
+import type { ExportRuns } from './audit/export-runs.ts'
 import type { CaseLookup } from './adapters/case-lookup.ts'
 import type { ConsentCheck } from './adapters/consent-check.ts'
 import type { ImageFetch } from './adapters/image-fetch.ts'
@@ -29,6 +30,7 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly recipients: RecipientLookup
   readonly mails: NotificationSender<OutgoingMail>
   readonly chats: NotificationSender<OutgoingChat>
+  readonly exports: ExportRuns
   readonly identityProvider: IdentityProvider
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */

@@ -3,6 +3,7 @@ import { aiReviewProcess } from './ai-review/ai-review.process.ts'
 import { assessmentChannel } from './assessments/assessments.channel.ts'
 import { assessmentsProcess } from './assessments/assessments.process.ts'
 import { auditChannel } from './audit/audit.channel.ts'
+import { exportsProcess } from './audit/exports.process.ts'
 import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
@@ -25,6 +26,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  exportsProcess,
   humanReviewProcess,
   notificationsProcess,
   usersProcess,

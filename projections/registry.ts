@@ -1,6 +1,7 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
 import { accessLogProjector } from './audit/access-log.projector.ts'
+import { auditExportsProjector } from './audit/audit-exports.projector.ts'
 import { auditSubjectsProjector } from './audit/audit-subjects.projector.ts'
 import { oauthClientsProjector } from './auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from './auth/oauth-scopes.projector.ts'
@@ -26,6 +27,7 @@ export const readModels: readonly Projector[] = [
   accessLogProjector,
   aiReviewsProjector,
   assessmentsProjector,
+  auditExportsProjector,
   auditSubjectsProjector,
   casesProjector,
   consentRecordsProjector,

@@ -6,6 +6,7 @@ import { aiReviewBudgets } from './ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from './ai-review-places/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
+import { auditExports } from './audit-export/aggregate.ts'
 import { cases } from './case/aggregate.ts'
 import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
@@ -48,6 +49,7 @@ export const catalogue = createCatalogue([
   aiReviewPlaces,
   aiReviewSlots,
   assessments,
+  auditExports,
   cases,
   consents,
   consentTypes,

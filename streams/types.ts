@@ -38,4 +38,7 @@ export type SubjectKind = Static<typeof SubjectKind>
 /** Kinds of personal content that were shown. */
 export const PersonalCategory = Type.Enum([...personalCategories])
 
+/** Of an export of everything about a patient. */
+export const ExportStatus = Type.Enum(['running', 'finished', 'failed'])
+
 export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })

@@ -40,7 +40,14 @@ export interface AsOfOrder {
   readonly isJson: boolean
 }
 
+export interface ExportFolderOrder {
+  readonly patientId: string
+  readonly folder: string
+  readonly isJson: boolean
+}
+
 export type AuditOrder =
+  | ({ readonly action: 'export' } & ExportFolderOrder)
   | ({ readonly action: 'timeline' } & TimelineOrder)
   | ({ readonly action: 'as-of' } & AsOfOrder)
   | ({ readonly action: 'verify' } & VerifyOrder)
@@ -52,6 +59,8 @@ export const auditUsage = `  audit timeline  --patient ID  [--with-phi]  [--json
           --ai-review, --task, --workflow-instance, --notification, --user, --client, --subscription
   audit as-of  --at INSTANT|POSITION  --path PATH  --org ID  [--json]
           what a GET route answered then, such as /v1/clinical-api/cases/ID, to a caller who sees the whole organisation
+  audit export  --patient ID  --to DIR  [--json]
+          everything about a patient, as files in a new folder with a signed manifest. The access log records it
   audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
           reads the whole log, and compares it with its seals, tiles, signatures and witnesses. Exit code: 0 nothing
           was changed, 1 faults, 2 it could not be checked
@@ -66,10 +75,11 @@ export function readAudit(args: readonly string[]): AuditOrder {
   const [action, ...rest] = args
   if (action === 'timeline') return readTimeline(rest)
   if (action === 'as-of') return readAsOf(rest)
+  if (action === 'export') return readExport(rest)
   if (action === 'verify') return readVerify(rest)
   if (action === 'check') return readCheck(rest)
   if (action === 'accept-older-log') return readAccept(rest)
-  throw new Error('audit takes timeline, as-of, verify, check or accept-older-log')
+  throw new Error('audit takes timeline, as-of, export, verify, check or accept-older-log')
 }
 
 function readTimeline(args: string[]): AuditOrder {
@@ -112,6 +122,17 @@ function readAsOf(args: string[]): AuditOrder {
     throw new Error('audit as-of needs --path, such as /v1/clinical-api/cases/ID')
   if (!isUuid(org)) throw new Error('audit as-of needs --org with the id of the organisation')
   return { action: 'as-of', at, path, org: tenantOfFact(org.toLowerCase()), isJson: values.json }
+}
+
+function readExport(args: string[]): AuditOrder {
+  const { values } = parseArgs({
+    args,
+    options: { patient: { type: 'string' }, to: { type: 'string' }, json: { type: 'boolean', default: false } },
+  })
+  const { patient = '', to: folder = '', json: isJson } = values
+  if (!isUuid(patient)) throw new Error('audit export needs --patient ID, a UUID')
+  if (folder === '') throw new Error('audit export needs --to DIR')
+  return { action: 'export', patientId: patient.toLowerCase(), folder, isJson }
 }
 
 function readVerify(args: string[]): AuditOrder {

@@ -14,6 +14,12 @@ export async function runAudit(order: AuditOrder, env: Environment, print: (line
       const { asOfText } = await import('./as-of-command.ts')
       return { code: 0, text: await asOfText(env, order) }
     }
+    case 'export': {
+      const { exportToFolder } = await import('./export-command.ts')
+      const { files, bytes } = await exportToFolder(env, order)
+      const text = `${files} files with ${bytes} bytes are in ${order.folder}`
+      return { code: 0, text: order.isJson ? JSON.stringify({ folder: order.folder, files, bytes }) : text }
+    }
     case 'check': {
       const { checkFile } = await import('./check-command.ts')
       return checkFile(order)

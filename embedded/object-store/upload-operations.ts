@@ -1,5 +1,4 @@
 import { buffer } from 'node:stream/consumers'
-import { requireDeclaredBody, withCrc32 } from './body-digest.ts'
 import { S3Error } from './errors.ts'
 import { type Call, describedBy, receivedBody, sendXml } from './operations.ts'
 import { MOST_PARTS, type Uploads } from './uploads.ts'

@@ -966,6 +966,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export everything about a patient
+         * @description Answers with the running export of the patient, if there is one. `GET /v1/audit/exports/{id}` has the address of the ZIP file when it has finished. An actor needs the permission of the same name too.
+         */
+        post: operations["requestExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit/exports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An export, and the address of its ZIP file
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["getExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/oauth/introspect": {
         parameters: {
             query?: never;
@@ -2986,7 +3026,7 @@ export interface components {
              * @description Documented at /problems/{code}
              * @enum {unknown}
              */
-            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
+            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "export-expired" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
             request_id: string;
             retriable: boolean;
             errors?: {
@@ -3122,6 +3162,30 @@ export interface components {
             data: components["schemas"]["AccessRecord"][];
             next_cursor: string | null;
             has_more: boolean;
+        };
+        RequestExportBody: {
+            /** Format: uuid */
+            patient_id: string;
+        };
+        ExportRecord: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            org_id: string;
+            /** Format: uuid */
+            patient_id: string;
+            /** @enum {unknown} */
+            status: "running" | "finished" | "failed";
+            /** Format: date-time */
+            requested_at: string;
+            /** @description When it finished or failed */
+            finished_at: string | null;
+            error_code: string | null;
+            bytes: number | null;
+            sha256: string | null;
+            /** @description The ZIP file is deleted then */
+            expires_at: string | null;
+            download_url: string | null;
         };
         PresentedTokenBody: {
             token: string;
@@ -6637,6 +6701,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AccessRecordPage"];
+                };
+            };
+        };
+    };
+    requestExport: {
+        parameters: {
+            query?: {
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestExportBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportRecord"];
+                };
+            };
+        };
+    };
+    getExport: {
+        parameters: {
+            query?: {
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportRecord"];
                 };
             };
         };

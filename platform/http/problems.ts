@@ -458,6 +458,11 @@ export const problems = {
     'Events after the cursor were removed from the channel, or the channel was restored to an older state. Read the state of your records by the GET routes, then continue with `oldest_cursor`.',
   ),
   'user-erased': refusal(410, 'The user was erased', 'The data of the user no longer exists. Nothing can be changed.'),
+  'export-expired': refusal(
+    410,
+    'The ZIP file of the export was deleted',
+    'An export is kept for 24 hours. Request another one.',
+  ),
   'precondition-failed': refusal(
     412,
     'The resource has changed',

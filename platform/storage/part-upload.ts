@@ -66,8 +66,7 @@ export async function uploadParts(
   }
 
   try {
-    for await (const part of inParts(chunks)) {
-      signal.throwIfAborted()
+    for await (const part of untilAborted(inParts(chunks), signal)) {
       hash.update(part)
       bytes += part.length
       await send(part)
@@ -142,4 +141,27 @@ async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
     }
   }
   if (filled > 0) yield part.subarray(0, filled)
+}
+
+/** Ends with the reason of the signal, even if the source hangs. */
+async function* untilAborted<Item>(
+  items: AsyncGenerator<Item, void, undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<Item, void, undefined> {
+  const aborted = Promise.withResolvers<never>()
+  aborted.promise.catch(() => undefined)
+  const abort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  try {
+    for (;;) {
+      const next = await Promise.race([items.next(), aborted.promise])
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', abort)
+    // It may never answer.
+    items.return().catch(() => undefined)
+  }
 }

@@ -85,7 +85,15 @@ const ownStreams: Readonly<Record<string, readonly [IndexedKind, string]>> = {
 }
 
 /** Streams without a subject of their own, about a patient or a case. */
-const furtherStreams = ['consent', 'image', 'ai_review_slot', 'ai_review_access', 'webhook_delivery', 'foreign_event']
+const furtherStreams = [
+  'consent',
+  'image',
+  'ai_review_slot',
+  'ai_review_access',
+  'webhook_delivery',
+  'foreign_event',
+  'audit_export',
+]
 
 /** Streams of texts, which belong to their organisation, or to the platform. */
 const textStreams = ['consent_type', 'notificationtemplate']

@@ -37,7 +37,7 @@ const ConsentRecordsReply = Type.Object(
   { $id: 'ConsentRecordsReply' },
 )
 
-function toDecisionRecord(view: DecisionView): ConsentDecisionRecord {
+export function toDecisionRecord(view: DecisionView): ConsentDecisionRecord {
   return toConsentDecisionRecord({ ...view, organisationId: view.orgId })
 }
 

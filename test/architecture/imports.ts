@@ -141,6 +141,8 @@ export const servicePairs: readonly string[] = [
   // Recipients are users.
   'commands: notifications > users',
   'read-api: notifications > users',
+  // An export is about a patient.
+  'commands: audit > clinical',
   // A user reads who saw the own content.
   'read-api: users > audit',
   // The calls to systems outside.

@@ -6,6 +6,7 @@ import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
+import { auditExports } from '../../streams/audit-export/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
@@ -37,6 +38,7 @@ import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggreg
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import { accessLogFact, accessLogIds, accessMonthFact, auditPublicFact } from '../streams/access-log-facts.ts'
+import { exportFact } from '../streams/audit-export-facts.ts'
 import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -73,6 +75,7 @@ const ownedStreams = [
   aiReviewPlaces.of(ids.org),
   aiReviewSlots.of(ids.org, ids.case, ids.product),
   assessments.of(ids.org, ids.assessment),
+  auditExports.of(ids.org, ids.patient),
   cases.of(ids.org, ids.case),
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
@@ -108,6 +111,7 @@ const dataOfTypes = new Map<string, object>(
   [
     accessLogFact,
     auditPublicFact,
+    exportFact,
     accessMonthFact,
     facts.assessmentFact,
     facts.caseFact,

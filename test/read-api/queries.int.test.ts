@@ -8,6 +8,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
 import * as audit from '../../read-api/audit/access-queries.ts'
+import { getExport } from '../../read-api/audit/export-route.ts'
 import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
@@ -33,6 +34,7 @@ import { workflowDefinitions } from '../../streams/workflow-definition/aggregate
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { accessLogFact, accessLogIds, ofAccessLog } from '../streams/access-log-facts.ts'
+import { exportFact, exportId, ofExports } from '../streams/audit-export-facts.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentFact,
@@ -326,6 +328,7 @@ const events: GivenEvent[] = [
   ownNotification(notificationFact('NotificationQueued')),
   ...manyNotifications,
   ...manyAccesses,
+  ofExports(exportFact('AuditExportRequested')),
 ]
 
 let tables: ReadTables
@@ -341,6 +344,7 @@ const since = at(0)
 
 /** Every query by its exported name, for a record that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
+  getExport: (tenant) => getExport(pool, tenant, exportId),
   listAccesses: (tenant) => audit.listAccesses(pool, tenant, { patientId: ids.otherPatient, since }, first),
   listOwnAccesses: (tenant) =>
     audit.listOwnAccesses(pool, tenant, { userId: userIds.user, patientId: ids.otherPatient, since }, first),

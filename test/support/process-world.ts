@@ -27,7 +27,10 @@ import { createWebhookSignatures } from '../../processes/adapters/webhook-signat
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
 import { leaseUntil } from '../../engine/processes/step-timing.ts'
 import type { Process, TodoRow } from '../../engine/processes/process.ts'
+import { v4 } from 'uuid'
 import { runStep, type StepResult } from '../../engine/processes/step-run.ts'
+import { createExportRuns } from '../../processes/audit/export-runs.ts'
+import type { PatientExports } from '../../contracts/audit/export.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../engine/commands/decision-world.ts'
@@ -36,6 +39,12 @@ import { providerAt, type TestProvider } from './provider.ts'
 
 /** Nothing listens here. */
 const closed = 'http://127.0.0.1:1'
+
+const noExports: PatientExports = {
+  files: () => {
+    throw new Error('nothing is exported here')
+  },
+}
 
 /** The dependencies of processes, with the real adapters. Without an object store, an unreachable one. */
 export function processDependencies(world: DecisionWorld, egress: Egress, objects?: ObjectStore): ProcessDependencies {
@@ -58,6 +67,7 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     recipients: createRecipientLookup(calls, configuration.usersBaseUrl ?? configuration.baseUrl),
     mails: createMailSender(egress, configuration),
     chats: createChatSender(egress, configuration, now),
+    exports: createExportRuns({ objects: stored, exports: noExports, newId: v4, now }),
     identityProvider: createMockIdentityProvider(),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,

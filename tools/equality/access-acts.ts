@@ -1,8 +1,10 @@
 import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import { accessMonths } from '../../streams/access-month/aggregate.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
+import { auditExports } from '../../streams/audit-export/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { accessLogFact, accessMonthFact } from '../../test/streams/access-log-facts.ts'
+import { exportFact } from '../../test/streams/audit-export-facts.ts'
 import { accessFact } from '../../test/streams/ai-review-facts.ts'
 import { writeProbeFact } from '../../test/streams/facts.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
@@ -31,9 +33,25 @@ export function seeRecord(story: Story, random: SeededRandom, text: string): voi
   const { stream } = accessLogs.of(orgId, `${month}-01`, story.id(random))
   // The access of a count may be gone.
   story.append(orgId, stream, ...(random.oneIn(8) ? [] : [seen]), again)
+  exportPatient(story, accessId, at)
   if (random.oneIn(4))
     story.append(orgId, accessMonths.of(`${month}.${at}`).stream, accessMonthFact('AccessMonthEnded', { month }))
   if (random.oneIn(4)) story.append(orgId, writeProbes.of(story.id(random)).stream, writeProbeFact('WriteProbed'))
+}
+
+/** Everything about a patient is exported. Half of the exports fail. Nothing is random, so that the story stays as it was. */
+function exportPatient(story: Story, exportId: string, at: string): void {
+  const [patient] = story.patients
+  if (patient === undefined) return
+  const { id: patientId, orgId } = patient
+  const end = exportId.charCodeAt(0) % 2 === 0 ? 'AuditExportFinished' : 'AuditExportFailed'
+  story.append(
+    orgId,
+    auditExports.of(orgId, patientId).stream,
+    exportFact('AuditExportRequested', { exportId, organisationId: orgId, patientId, requestedAt: at }),
+    exportFact(end, { exportId, patientId }),
+    exportFact('AuditExportRemoved', { exportId }),
+  )
 }
 
 /** A client reads the response of the provider. */

@@ -49,6 +49,7 @@ export async function readAtRandom(
     }
   }
   await Promise.all(Array.from({ length: inFlight }, reader))
+  await paused
   return sent
 }
 

@@ -349,8 +349,8 @@ function formOf({ status, headers, body }: ApiAnswer): string {
   return JSON.stringify([status, kept, body]).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn:uuid:')
 }
 
-/** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getPatientContact', 'getRawAiReview', 'getUserContact']
+/** A client of an organisation lacks the scope, whatever the id. The auditors below have that of exports. */
+const platformOnly = ['getExport', 'getPatientContact', 'getRawAiReview', 'getUserContact']
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
 /** Each organisation reads its own events of the same channel (`test/read-api/events/`). All read the hashes of one log. */
@@ -423,7 +423,7 @@ async function auditorOf(org: string): Promise<ApiClient> {
   const answer = await fetch(`${platform.baseUrl}/v1/auth/clients?org_id=${org}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-admin-api-secret': secret ?? '' },
-    body: JSON.stringify({ name: 'Auditor', org_id: org, scopes: ['audit:read', 'audit:read-phi'] }),
+    body: JSON.stringify({ name: 'Auditor', org_id: org, scopes: ['audit:export', 'audit:read', 'audit:read-phi'] }),
   })
   const body: unknown = await answer.json()
   const secrets = { client_id: textAt(body, 'client_id'), client_secret: textAt(body, 'client_secret') }
@@ -455,6 +455,14 @@ test('auditors see timelines and the past of their own organisation only', async
     expect(formOf(foreign)).toBe(formOf(unknown))
     expect((await theirs.call(`/v1/audit/timeline?${name}=${id}&org_id=${orgId}`)).status).toBe(404)
   }
+  const requested = (by: ApiClient, patient_id: string) =>
+    by.call('/v1/audit/exports', { body: { patient_id }, headers })
+  const exported = textAt((await expecting(202, requested(ours, patientId))).body, 'id')
+  expect(formOf(await requested(theirs, patientId))).toBe(formOf(await requested(theirs, unknownId)))
+  const foreignExport = await theirs.call(`/v1/audit/exports/${exported}`, { headers })
+  expect(foreignExport.status).toBe(404)
+  expect(formOf(foreignExport)).toBe(formOf(await theirs.call(`/v1/audit/exports/${unknownId}`, { headers })))
+  await expecting(200, ours.call(`/v1/audit/exports/${exported}`))
   const now = new Date(Date.now() - 1_000).toISOString()
   const paths = at((await ours.call('/v1/audit/as-of/paths')).body, 'paths')
   const past = operations.filter(

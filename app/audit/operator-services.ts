@@ -1,0 +1,85 @@
+import { v7 } from 'uuid'
+import { openAccessLog } from '../../commands/audit/access-log.ts'
+import { createClientKeys } from '../../commands/auth/client-keys.ts'
+import { auditRecords } from '../../contracts/audit/records-in-order.ts'
+import { openSealedLog } from '../../contracts/audit/sealed-log.ts'
+import { openChannels } from '../../contracts/events/channels.ts'
+import { createReadPositions } from '../../engine/projections/read-positions.ts'
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import { createPool } from '../../platform/database/database.ts'
+import { createCursors } from '../../platform/http/cursors.ts'
+import { createTokenIssuer } from '../../platform/http/tokens.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
+import { readModels } from '../../projections/registry.ts'
+import { countStreams } from '../../read-api/events/streams-of-clients.ts'
+import { pastOfServices } from '../as-of/past-of-services.ts'
+import { projectedStreams } from '../projections/projected-streams.ts'
+import type { AccessLog } from '../../platform/http/shown-content.ts'
+import type { ServiceDependencies } from '../services.ts'
+import { openAuditServers } from './audit-servers.ts'
+
+/** How long a read model may take to contain the newest event, in milliseconds. */
+const waitMs = 10_000
+
+/** The services over the servers of a command. Nothing listens. */
+export interface OperatorServices {
+  readonly services: ServiceDependencies
+  readonly accessLog: AccessLog
+  readonly close: () => Promise<void>
+}
+
+export async function openOperatorServices(env: Environment): Promise<OperatorServices> {
+  const servers = await openAuditServers(env)
+  const { configuration, store, vault, objects, egress } = servers
+  const logger = createLogger({ level: 'silent' })
+  const now = () => new Date()
+  const pool = createPool({ url: configuration.databaseUrl ?? '', max: 4, name: 'platform audit', logger })
+  const reads = createReadPositions({ pool, projectors: readModels })
+  const channels = openChannels(store)
+  const accessLog = openAccessLog({ store, configuration, logger, now, newId: v7 })
+  const tokens = createTokenIssuer({
+    keys: vault,
+    issuer: `${configuration.baseUrl}/v1/auth`,
+    audience: configuration.baseUrl,
+    ttlSeconds: configuration.tokenTtlSeconds,
+    endings: undefined,
+    now,
+  })
+  const isCurrent = (projector: string) =>
+    reads.requireHead((asked) => store.head({ streamPrefixes: projectedStreams }, asked), projector, waitMs)
+  const given = {
+    configuration,
+    store,
+    vault,
+    objects,
+    pool,
+    now,
+    tokens,
+    channels,
+    isCurrent,
+    // No route that reads asks it.
+    identityProvider: createMockIdentityProvider(),
+    failpoint: () => undefined,
+    clientKeys: createClientKeys({ egress, configuration, now }),
+    cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
+    positionOf: (projector: string) => reads.storedPosition(projector),
+    records: auditRecords(store),
+    sealedLog: openSealedLog({ store, vault, objects }),
+    streams: countStreams(),
+    verifyToken: (token: string) => tokens.verify(token),
+  }
+  const asOf = pastOfServices(given, logger)
+  return {
+    services: { ...given, asOf },
+    accessLog,
+    async close() {
+      await asOf.close()
+      await accessLog.close()
+      await channels.close()
+      reads.close()
+      await pool.end()
+      await servers.close()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { Type, type Static } from 'typebox'
+import { exportOf, failExport, finishExport, removeExport } from '../../commands/audit/export-decisions.ts'
+import { appends } from '../../engine/processes/appends.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import { Problem } from '../../platform/http/problems.ts'
+import { auditExports } from '../../streams/audit-export/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { exportPrefix } from './export-runs.ts'
+
+export const ExportPayload = Type.Object({ patientId: Type.String() })
+type ExportPayload = Static<typeof ExportPayload>
+
+/**
+ * Writes the ZIP file. This takes longer than a step may, so the writing goes on between the runs of the step. If the
+ * instance dies, another one begins again under another key.
+ */
+export async function writeZip(
+  todo: Todo<ExportPayload>,
+  { store, exports, failpoint }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const {
+    key: exportId,
+    orgId: tenant,
+    payload: { patientId },
+  } = todo
+  const target = auditExports.of(tenant, patientId)
+  const order = { exportId, tenant, patientId }
+  const { state } = await store.load(target)
+  if (exportOf(state, exportId)?.status !== 'running') {
+    await exports.end(exportId)
+    return { kind: 'done' }
+  }
+  const written = await exports.written(order, step).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'subject-erased') return error
+    throw error
+  })
+  if (written === undefined) return { kind: 'done', continues: true }
+  failpoint('export-written')
+  const ended = { exportId, now: step.now() }
+  const context = todo.command('exports.write')
+  const outcome = await (written instanceof Problem
+    ? appends(store, target, (now) => failExport({ ...ended, errorCode: 'SUBJECT_ERASED' }, now), context)
+    : appends(store, target, (now) => finishExport({ ...ended, stored: written }, now), context))
+  await exports.end(exportId)
+  return outcome
+}
+
+export async function giveUp(
+  todo: Todo<ExportPayload>,
+  { store, exports }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const {
+    key: exportId,
+    orgId: tenant,
+    payload: { patientId },
+  } = todo
+  await exports.end(exportId)
+  const ended = { exportId, errorCode: 'TIMED_OUT', now: step.now() }
+  const decide = (state: Parameters<typeof failExport>[1]) => failExport(ended, state)
+  return appends(store, auditExports.of(tenant, patientId), decide, todo.command('exports.give-up'))
+}
+
+/** Removes the ZIP file, and what interrupted writings left. */
+export async function removeObjects(
+  todo: Todo<ExportPayload>,
+  { store, objects }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const {
+    key: exportId,
+    orgId: tenant,
+    payload: { patientId },
+  } = todo
+  const prefix = exportPrefix({ exportId, tenant, patientId })
+  await objects.abandonParts(prefix)
+  for await (const { key } of objects.list(prefix)) await objects.remove(key)
+  const decide = (state: Parameters<typeof removeExport>[1]) => removeExport({ exportId, now: step.now() }, state)
+  return appends(store, auditExports.of(tenant, patientId), decide, todo.command('exports.remove'))
+}
