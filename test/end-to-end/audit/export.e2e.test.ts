@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { checkManifest, fileFault } from '../../../contracts/audit/offline/manifest.ts'
 import { verifyReceipt } from '../../../contracts/consent/receipt.ts'
@@ -15,6 +15,9 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import type { ApiClient } from '../../support/raw-api.ts'
 import { unzipped } from '../../support/zip-files.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from './recorded-reads.ts'
+
+// Starts on a busy machine.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const adminSecret = 'an-administrator-secret-of-40-characters'
 const exports = '/v1/audit/exports'
@@ -159,9 +162,8 @@ describe('an export', () => {
     expect(await platform.process.exited).toBeNull()
     await platform.restart({ FAILPOINT: '' })
     const path = `${exports}/${textAt(body, 'id')}`
-    await waitFor('the export', async () =>
-      at((await auditor.call(path)).body, 'status') === 'finished' ? true : undefined,
-    )
+    const isFinished = async () => (at((await auditor.call(path)).body, 'status') === 'finished' ? true : undefined)
+    await waitFor('the export', isFinished, 90_000)
   })
 
   it('is written by a command into a folder, with the same files', async () => {
