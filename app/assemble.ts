@@ -11,7 +11,7 @@ import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { hasReviewLimits } from '../processes/ai-review/held-back.ts'
 import { processes } from '../processes/registry.ts'
-import { notifyWorkers } from '../engine/processes/wake-ups.ts'
+import { Listeners, notifyWorkers } from '../engine/processes/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../engine/projections/batch-writer.ts'
 import { createReadPositions } from '../engine/projections/read-positions.ts'
@@ -127,8 +127,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   runner?.start()
   if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
   // Wakes the workers of other instances when this one's runner adds to a to-do list.
+  const listeners = new Listeners()
   if (runner !== undefined && runsProcessor)
-    stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
+    stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger, listeners))
   const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
   stop.onStop('work', 'read positions', () => reads.close())
 
@@ -157,6 +158,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           databaseUrl,
           filter: read,
           runner,
+          listeners,
           logger,
           stop,
         })

@@ -21,6 +21,7 @@ import { firstOrigin } from '../contracts/audit/log-record.ts'
 import { createRelay, type RelayStatus } from '../engine/relay/relay.ts'
 import { bindProcess } from '../engine/processes/bound-process.ts'
 import { createClaimsPool } from '../engine/processes/claims-pool.ts'
+import type { Listeners } from '../engine/processes/wake-ups.ts'
 import { createWorkers } from '../engine/processes/workers.ts'
 import { createDeliveryBodies } from '../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../processes/webhooks/subscription-reader.ts'
@@ -46,6 +47,7 @@ export interface ProcessorOptions {
   readonly databaseUrl: string
   readonly filter: EventFilter
   readonly runner: ProjectionRunner | undefined
+  readonly listeners: Listeners
   readonly logger: Logger
   readonly stop: GracefulStop
 }
@@ -79,6 +81,7 @@ export function startProcessor({
   databaseUrl,
   filter,
   runner,
+  listeners,
   logger,
   stop,
 }: ProcessorOptions): Processor {
@@ -122,6 +125,7 @@ export function startProcessor({
     stepTimeoutMs: configuration.stepTimeoutMs,
     stepLeaseMs: configuration.stepLeaseMs,
     instance: configuration.instanceId,
+    listeners,
     ...(runner === undefined ? {} : { runner }),
   })
   const relays = channels.map((channel) => {

@@ -9,6 +9,7 @@ import type { TodoRow } from './process.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { completionOf, limitsWithin, runStep, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
 import { leaseUntil } from './step-timing.ts'
+import type { NewWork } from './wake-ups.ts'
 import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
@@ -66,8 +67,10 @@ export class ProcessWorker implements BudgetMember {
   #seen = 0
   /** The last claim, by the clock. */
   #claimedAt = new Date(0)
-  /** When the next row becomes claimable by time alone; `unknown` after each claim. */
+  /** When the next row becomes claimable by time alone, as the database said; `unknown` once that has passed. */
   #nextDue: Date | 'unknown' | undefined = 'unknown'
+  /** The earliest instant since then at which a row of this instance becomes claimable, in milliseconds. */
+  #heardDueMs = Infinity
   /** On the monotonic clock. */
   #claimedMs = Number.NEGATIVE_INFINITY
   #sweptMs = Number.NEGATIVE_INFINITY
@@ -89,6 +92,15 @@ export class ProcessWorker implements BudgetMember {
   wakeForNewRows(): void {
     this.#news += 1
     this.wakeUp()
+  }
+
+  /** A batch made or moved rows that are due then. */
+  wakeFor(work: NewWork): void {
+    if (work === 'unknown') this.#nextDue = 'unknown'
+    else for (const dueMs of work) this.#hearDue(dueMs)
+    const nowMs = this.#options.now().getTime()
+    if (work === 'unknown' || work.some((dueMs) => dueMs <= nowMs)) this.wakeForNewRows()
+    else if (work.length > 0) this.wakeUp()
   }
 
   wakeUp(): void {
@@ -156,7 +168,11 @@ export class ProcessWorker implements BudgetMember {
   #untilDueMs(): number {
     const pauseEnd = this.#keys?.nextPauseEnd(this.#claimedAt)?.getTime() ?? Infinity
     const due = this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity
-    return Math.min(pauseEnd, due) - this.#options.now().getTime()
+    return Math.min(pauseEnd, due, this.#heardDueMs) - this.#options.now().getTime()
+  }
+
+  #hearDue(dueMs: number): void {
+    if (dueMs > this.#claimedAt.getTime()) this.#heardDueMs = Math.min(this.#heardDueMs, dueMs)
   }
 
   async #claim(limit: number): Promise<void> {
@@ -176,7 +192,11 @@ export class ProcessWorker implements BudgetMember {
     if (claimed.length < limit) this.#seen = news
     this.#beginAll(claimed, lease)
     this.#claimedAt = at
+    const hasPassed =
+      Math.min(this.#heardDueMs, this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity) <= at.getTime()
+    if (!hasPassed) return
     this.#nextDue = 'unknown'
+    this.#heardDueMs = Infinity
   }
 
   /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
@@ -221,7 +241,10 @@ export class ProcessWorker implements BudgetMember {
     } else if (result.kind === 'retry') {
       logger.info({ ...work, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
-    this.#ended.push(completionOf({ todo, failures }, result, now(), random))
+    const completion = completionOf({ todo, failures }, result, now(), random)
+    this.#ended.push(completion)
+    // A row that is done changes with the list.
+    if (!completion.isDone) this.#hearDue(completion.notBefore.getTime())
     this.#keys?.end(concurrencyKey, verdictOf(result), now())
   }
 

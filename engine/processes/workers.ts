@@ -8,7 +8,7 @@ import { InstanceIdentity } from './instance-identity.ts'
 import { ProcessWorker } from './process-worker.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { longestLeaseMs } from './step-timing.ts'
-import { changedLists, listenForLists, type AdvanceSource } from './wake-ups.ts'
+import { Listeners, listenForLists, newWorkOf, type AdvanceSource } from './wake-ups.ts'
 import { WorkerBudget } from './worker-budget.ts'
 
 export interface WorkersOptions {
@@ -21,6 +21,8 @@ export interface WorkersOptions {
   readonly logger: Logger
   /** The runner of this instance wakes workers in memory. Postgres notifies of the runners of other instances. */
   readonly runner?: AdvanceSource
+  /** What this instance knows of others. The notification of other instances needs it, too. */
+  readonly listeners?: Listeners
   readonly now?: () => Date
   /** Steps at a time, of all processes without concurrency keys. Default 10. */
   readonly workers?: number
@@ -62,7 +64,10 @@ export class Workers {
   /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    this.#unsubscribe = runner?.onAdvance((advance) => this.#wakeFor(changedLists(advance)))
+    this.#unsubscribe = runner?.onAdvance((advance) => {
+      const works = newWorkOf(advance)
+      for (const worker of this.#workers) worker.wakeFor(works.get(worker.process.list.name) ?? [])
+    })
     // Only one instance runs the projector of a list, and it may be another one.
     const listener = {
       connected: () => this.wake(),
@@ -70,12 +75,13 @@ export class Workers {
         if (runner === undefined || !isFromHere) this.#wakeFor(lists)
       },
     }
-    this.#loops = Promise.all([this.#work(), listenForLists(pool, listener, logger, this.#closing.signal)])
+    const { listeners = new Listeners() } = this.#options
+    this.#loops = Promise.all([this.#work(), listenForLists(pool, listener, listeners, logger, this.#closing.signal)])
   }
 
   /** Looks for work now. */
   wake(): void {
-    for (const worker of this.#workers) worker.wakeForNewRows()
+    for (const worker of this.#workers) worker.wakeFor('unknown')
   }
 
   /** Waits for the running steps, aborts steps that take longer, and gives the claims back. */
@@ -97,7 +103,7 @@ export class Workers {
   }
 
   #wakeFor(lists: readonly string[]): void {
-    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.wakeForNewRows()
+    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.wakeFor('unknown')
   }
 
   async #work(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Pool, QueryConfig } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
 import { type BatchPart, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { databaseFailure } from './database-errors.ts'
+import { mayRunAtOnce } from './statements-at-once.ts'
 import { rowsFrom } from './row-statements.ts'
 
 /** Most writes of one joined statement, and most rows in total. A longer batch gains nothing from joining. */
@@ -74,21 +75,13 @@ function asQuery(text: string, values: readonly unknown[]): QueryConfig {
   return prepared(text, values)
 }
 
-/** Whether the order of the writes is irrelevant: each one has its own table, which no other write reads. */
+/** Whether the batch is small, and the order of its writes is irrelevant. */
 function isJoinable(parts: readonly BatchPart[]): boolean {
   let writes = 0
   let rows = 0
   for (const part of parts) {
-    const tables = part.writes.map(({ table }) => table)
-    if (new Set(tables).size < tables.length) return false
-    if (
-      part.writes.some(({ table, statement }) =>
-        statement.reads.some((read) => read !== table && tables.includes(read)),
-      )
-    )
-      return false
-    writes += tables.length
+    writes += part.writes.length
     rows += part.writes.reduce((sum, { statement }) => sum + statement.rows.length, 0)
   }
-  return writes <= mostWrites && rows <= mostRows
+  return writes <= mostWrites && rows <= mostRows && parts.every((part) => mayRunAtOnce(part.writes))
 }

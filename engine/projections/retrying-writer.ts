@@ -15,8 +15,8 @@ import { fitOf } from './schema.ts'
 const backoff = { firstMs: 50, mostMs: 2_000 }
 
 export interface WriteListener {
-  /** These members' checkpoints are stored at `to`. `changed` lists the written tables, `schema.table`. */
-  written(members: readonly Member[], to: Position, changed: readonly string[]): void
+  /** The parts of these members are stored. `changed` lists the written tables, `schema.table`. */
+  written(parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]): void
   /** Another instance moved the member's checkpoint. */
   lost(member: Member): void
   /** The member cannot process an event. The failure is already recorded. */
@@ -173,13 +173,11 @@ export class RetryingWriter {
   }
 
   #tellWritten(entries: readonly Entry[], changed: readonly string[]): void {
-    const [first] = entries
-    if (first !== undefined)
-      this.#listener.written(
-        entries.map(({ member }) => member),
-        first.part.to,
-        changed,
-      )
+    this.#listener.written(
+      entries.map(({ part }) => part),
+      entries.map(({ member }) => member),
+      changed,
+    )
   }
 
   /** Repeats a small statement until the database accepts it. Undefined only if the runner closes. */

@@ -13,7 +13,17 @@ export interface Statement {
   readonly expected: number | undefined
   /** The tables in which it searches rows. An insert of given rows searches none. */
   readonly reads: readonly string[]
+  readonly effect: Effect
 }
+
+/** What a statement does to its table, as far as it matters whether another statement may run at the same time. */
+export type Effect =
+  /** Changes the rows of `rows`, found by their keys. `check` changes nothing. */
+  | { readonly kind: 'rows'; readonly op: 'check' | 'delete' | 'update' | 'insert' | 'upsert'; readonly table: Table }
+  | { readonly kind: 'remove-where'; readonly table: Table; readonly changes: readonly WhereChange[] }
+  /** Adds rows whose keys only the database knows. */
+  | { readonly kind: 'insert-select' }
+  | { readonly kind: 'other' }
 
 /** Quotes an identifier for Postgres. */
 export function quoted(name: string): string {
@@ -51,7 +61,14 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
     `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
   return {
     order: wideOrder,
-    statement: { text, columns, rows: patches.map(({ values }) => values), expected: undefined, reads: [table.name] },
+    statement: {
+      text,
+      columns,
+      rows: patches.map(({ values }) => values),
+      expected: undefined,
+      reads: [table.name],
+      effect: { kind: 'other' },
+    },
   }
 }
 
@@ -99,6 +116,7 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
           rows,
           expected: 0,
           reads: [table.name],
+          effect: { kind: 'rows', op: 'check', table },
         },
       }
     }
@@ -110,6 +128,7 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
         rows,
         expected,
         reads: [table.name],
+        effect: { kind: 'rows', op: 'delete', table },
       },
     }
   }
@@ -118,16 +137,20 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
       .map((name) => `${quoted(name)} = x.${quoted(name)}`)
       .join(', ')
     const text = (source: string) => `update ${target} t set ${assignments} from ${source} where ${onKey}`
-    return { order: 2, statement: { text, columns, rows, expected, reads: [table.name] } }
+    const effect = { kind: 'rows', op: 'update', table } as const
+    return { order: 2, statement: { text, columns, rows, expected, reads: [table.name], effect } }
   }
   const insertion = (source: string) => `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent')
-    return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [] } }
+  if (first.before === 'absent') {
+    const effect = { kind: 'rows', op: 'insert', table } as const
+    return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [], effect } }
+  }
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
   const key = table.primaryKey.map(quoted).join(', ')
   const text = (source: string) => `${insertion(source)} on conflict (${key}) ${onConflict}`
-  return { order: 3, statement: { text, columns, rows, expected: undefined, reads: [] } }
+  const effect = { kind: 'rows', op: 'upsert', table } as const
+  return { order: 3, statement: { text, columns, rows, expected: undefined, reads: [], effect } }
 }
 
 /**
@@ -166,7 +189,14 @@ function whereStatement(schema: string, step: WhereStep): Statement {
     rows: built.map(({ parameters }) => parameters.row()),
     expected: undefined,
     reads: [step.table.name, step.source.name],
+    effect: effectOf(step),
   }
+}
+
+function effectOf({ table, changes }: WhereStep): Effect {
+  if (changes.every(({ op }) => op === 'remove-where')) return { kind: 'remove-where', table, changes }
+  const adds = changes.every((change) => change.op === 'insert-select' && change.existing !== 'replace')
+  return { kind: adds ? 'insert-select' : 'other' }
 }
 
 interface BuiltWhere {

@@ -140,7 +140,7 @@ function typeOf({ columns }: Table, name: string): ColumnType | undefined {
 }
 
 /** One text for each combination of values of comparable columns; undefined if a value is unknown. */
-function partText(table: Table, row: Row, names: readonly string[]): string | undefined {
+export function partText(table: Table, row: Row, names: readonly string[]): string | undefined {
   const parts: string[] = []
   for (const name of names) {
     const value = row[name]

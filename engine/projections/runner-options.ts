@@ -3,6 +3,7 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
 import type { ProjectionFailure } from './checkpoints.ts'
 import type { Skips } from './feed.ts'
 import type { Projector } from './projector.ts'
@@ -45,4 +46,6 @@ export interface Advance {
   readonly projectors: readonly string[]
   readonly position: Position
   readonly changed: readonly string[]
+  /** What was written. Undefined if a copy took the place of another one: all its rows may be new. */
+  readonly parts: readonly BatchPart[] | undefined
 }

@@ -2,8 +2,8 @@ import { limited, within } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { EventHead } from '../store/errors.ts'
-import type { Position } from '../../platform/kit/positions.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
 import {
   beat,
   failureOf,
@@ -67,8 +67,8 @@ export class ProjectionRunner {
     }
     const { pool, writePool = pool, logger, eventStore, filter, skips } = options
     const writes = {
-      written: (members: readonly Member[], to: Position, changed: readonly string[]) =>
-        this.#written(members, to, changed),
+      written: (parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]) =>
+        this.#written(parts, members, changed),
       lost: (member: Member) => {
         this.#leave(this.#runOf(member), 'standby')
         this.#wake.abort()
@@ -284,6 +284,7 @@ export class ProjectionRunner {
         projectors: [projector.name],
         position,
         changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
+        parts: undefined,
       })
     if (status === 'stopped') {
       run.state = 'stopped'
@@ -327,9 +328,11 @@ export class ProjectionRunner {
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
 
-  #written(members: readonly Member[], position: Position, changed: readonly string[]): void {
+  #written(parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]): void {
+    const position = parts[0]?.to
+    if (position === undefined) return
     for (const member of members) this.#runOf(member).position = position
-    this.#notify({ projectors: members.map(({ projector }) => projector.name), position, changed })
+    this.#notify({ projectors: members.map(({ projector }) => projector.name), position, changed, parts })
   }
 
   #notify(advance: Advance): void {

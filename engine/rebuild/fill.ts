@@ -4,6 +4,7 @@ import type { UndecodableEventError } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { handlerOf, partOf } from '../projections/batch-writer.ts'
 import { failureOf, type ProjectionFailure } from '../projections/checkpoints.ts'
+import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import type { Member, MemberBatch } from '../projections/feed.ts'
 import { RetryingWriter } from '../projections/retrying-writer.ts'
 import { reportOfUndecodable, stopsAt } from '../projections/undecodable.ts'
@@ -174,8 +175,9 @@ class LaneWriter {
 
   constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
     const listener = {
-      written: (members: readonly Member[], to: Position) => {
-        for (const member of members) this.#copyOf(member).position = to
+      written: (parts: readonly BatchPart[], members: readonly Member[]) => {
+        for (const [index, member] of members.entries())
+          this.#copyOf(member).position = parts[index]?.to ?? member.position
       },
       // Inactive from now on, before its target.
       lost: () => undefined,

@@ -115,7 +115,7 @@ describe('workers', () => {
       await new Promise((resolve) => setTimeout(resolve, 2))
       return undefined
     })
-    const notifying = notifyWorkers(runner, pool, silentLogger)
+    const notifying = notifyWorkers(runner, pool, silentLogger, { mayBeOthers: () => true })
     startWorkers(deps)
     const processes = [bindProcess(reminders, deps)]
     // Postgres notifies these workers, as in another process.

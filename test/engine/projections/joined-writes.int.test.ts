@@ -108,6 +108,23 @@ describe('a small batch', () => {
     expect(await stored()).toEqual({ ticket_board: 2, ticket_counts: 2 })
   })
 
+  it('is one statement although it removes rows of a table that it adds rows to', async () => {
+    await write([ticketBoard], [opened('1')])
+    await write([ticketBoard], [opened('2')])
+    const connect = vi.spyOn(pool, 'connect')
+    // A query of the pool connects with a callback. A transaction takes a connection for itself.
+    const transactions = () => connect.mock.calls.filter((asked: readonly unknown[]) => asked.length === 0).length
+    await write([ticketBoard], [closed('1'), opened('3')])
+    await write([ticketBoard], [opened('4'), closed('4'), renamed('2', 'x')])
+    await write([ticketBoard], [watched('red', 'ann'), unwatched('blue', 'ann')])
+    expect(transactions()).toBe(0)
+    // The removal by team would not find the row that is added with it.
+    await write([ticketBoard], [opened('5'), watched('red', 'bob'), opened('6')])
+    expect(transactions()).toBe(1)
+    connect.mockRestore()
+    expect(await ticketsIn('ticket_board')).toEqual(['2', '3', '5', '6'])
+  })
+
   it('reports only tables with a written row', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
     // Nobody watches, there is nothing to remove, and the other projector does not listen to it.
@@ -215,7 +232,11 @@ describe('a refused small batch', () => {
     holder.release()
     await writing
     await impatient.end()
-    expect(writes.written).toHaveBeenLastCalledWith([member], place(2n), ['ticket_counts.counts'])
+    expect(writes.written).toHaveBeenLastCalledWith(
+      [expect.objectContaining({ to: place(2n) })],
+      [member],
+      ['ticket_counts.counts'],
+    )
     expect(writes.lost).not.toHaveBeenCalled()
   })
 })

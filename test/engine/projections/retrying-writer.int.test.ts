@@ -69,9 +69,7 @@ describe('the writer of batches', () => {
     holder.release()
     await writing
     await impatient.end()
-    expect(writes.written).toHaveBeenCalledExactlyOnceWith([batch.member], events[2]?.position, [
-      'ticket_counts.counts',
-    ])
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([batch.part], [batch.member], ['ticket_counts.counts'])
     expect(writes.lost).not.toHaveBeenCalled()
     expect(batch.member.isActive).toBe(true)
   })
@@ -83,7 +81,7 @@ describe('the writer of batches', () => {
     await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([lost, kept])
     expect(writes.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
     expect(lost.member.isActive).toBe(false)
-    expect(writes.written).toHaveBeenCalledExactlyOnceWith([kept.member], events[2]?.position, ['ticket_board.tickets'])
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([kept.part], [kept.member], ['ticket_board.tickets'])
     expect((await readRows(pool, ticketCounts))['counts']).toEqual([])
   })
 
@@ -119,7 +117,7 @@ describe('the writer of batches', () => {
     ])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
     expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
-    expect(writes.written).toHaveBeenLastCalledWith([member], to, [])
+    expect(writes.written).toHaveBeenLastCalledWith([expect.objectContaining({ to })], [member], [])
     expect(member.isActive).toBe(true)
   })
 

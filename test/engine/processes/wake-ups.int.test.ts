@@ -1,0 +1,144 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { insertSelect } from '../../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../../engine/projections/row-changes.ts'
+import type { Advance } from '../../../engine/projections/runner-options.ts'
+import { partOf } from '../../../engine/projections/batch-writer.ts'
+import { todoTable } from '../../../engine/processes/todo-tables.ts'
+import { Listeners, listenForLists, newWorkOf, notifyWorkers } from '../../../engine/processes/wake-ups.ts'
+import type { RowChange } from '../../../engine/projections/projector.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { silentLogger } from '../projections/tickets.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+
+const [start, end] = [
+  { commit: 0n, prepare: 0n },
+  { commit: 1n, prepare: 1n },
+]
+const key = { key: 'k', step: 's' }
+const row = { ...key, orgId: 'o', dueAt: '2026-03-01T10:00:00.000Z', payload: {} }
+const dueMs = Date.parse(row.dueAt)
+
+/** A batch of one event that makes these changes to a list. */
+function advanceOf(changes: readonly RowChange[], changed = ['reminders_todo.todo']): Advance {
+  const projector = { name: 'reminders_todo', version: 1, tables: [todoTable], handlers: { Said: () => changes } }
+  const event = {
+    id: 'e',
+    stream: 'ticket-1',
+    revision: 0n,
+    position: end,
+    recordedAt: row.dueAt,
+    type: 'Said',
+    data: {},
+    metadata: { commandId: 'c', $correlationId: 'c', schemaVersion: 1, signature: '' },
+  }
+  return { projectors: ['reminders_todo'], position: end, changed, parts: [partOf(projector, [event], start, end)] }
+}
+const workIn = (...changes: readonly RowChange[]) => newWorkOf(advanceOf(changes)).get('reminders_todo')
+
+describe('the new work of a batch', () => {
+  it('is due when its rows are, also those that it moves', () => {
+    expect(workIn(insertRow(todoTable, row))).toEqual([dueMs])
+    expect(workIn(upsertRow(todoTable, row))).toEqual([dueMs])
+    expect(workIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual([dueMs])
+  })
+
+  it('is none if it only removes rows, or changes nothing about their time', () => {
+    expect(workIn(removeRow(todoTable, key), removeRows(todoTable, { key: 'other' }))).toBeUndefined()
+    expect(workIn(patchRow(todoTable, { ...key, payload: { more: true } }))).toBeUndefined()
+    expect(newWorkOf(advanceOf([insertRow(todoTable, row)], ['reminders_todo.lookup'])).size).toBe(0)
+  })
+
+  it('is unknown if the rows come from another table, or a copy took the place of another one', () => {
+    const columns = {
+      key: { column: 'key' },
+      step: { value: 's' },
+      due_at: { column: 'due_at' },
+      payload: { column: 'payload' },
+    }
+    expect(workIn(insertSelect(todoTable, { from: todoTable, where: { key: 'k' }, columns }))).toBe('unknown')
+    expect(newWorkOf({ ...advanceOf([]), parts: undefined }).get('reminders_todo')).toBe('unknown')
+  })
+})
+
+describe('an instance that listens for new work', () => {
+  let pool: Pool
+  let other: Client
+  let heard: string[]
+  let stop: () => Promise<void>
+  let listeners: Listeners
+
+  beforeEach(async () => {
+    const { url } = await freshDatabase()
+    pool = createPool({ url, name: 'test', logger: silentLogger })
+    other = new Client({ connectionString: url })
+    await other.connect()
+    heard = []
+    other.on('notification', ({ payload = '' }) => heard.push(payload.split(' ').slice(1).join(' ')))
+    await other.query('listen todo_lists')
+    listeners = new Listeners()
+    const closing = new AbortController()
+    const listener = { connected: () => undefined, changed: () => undefined }
+    const listening = listenForLists(pool, listener, listeners, silentLogger, closing.signal)
+    stop = async () => {
+      closing.abort()
+      await listening
+    }
+    await vi.waitFor(() => expect(heard).toEqual(['hello']))
+  })
+  afterEach(async () => {
+    await stop()
+    await other.end()
+    await pool.end()
+  })
+
+  /** Milliseconds from now on. */
+  function later(ms: number): void {
+    const now = performance.now()
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + ms)
+    onTestFinished(() => clock.mockRestore())
+  }
+
+  /** Lets the instance notify of a batch. Everything that it has sent is heard then. */
+  async function notify(): Promise<void> {
+    let advance: (advance: Advance) => void = () => undefined
+    const runner = { onAdvance: (listener: typeof advance) => ((advance = listener), () => undefined) }
+    const end = notifyWorkers(runner, pool, silentLogger, listeners)
+    advance(advanceOf([insertRow(todoTable, row)]))
+    await end()
+    // Postgres sends what was notified before the answer.
+    await other.query('select 1')
+  }
+
+  it('notifies others until it knows that there are none', async () => {
+    await notify()
+    expect(heard).toEqual(['hello', 'reminders_todo'])
+    later(5_000)
+    await notify()
+    expect(heard).toEqual(['hello', 'reminders_todo'])
+  })
+
+  it('answers a hello, and notifies the one who said it', async () => {
+    await other.query("select pg_notify('todo_lists', 'somebody hello')")
+    await vi.waitFor(() => expect(heard).toContain('here'))
+    later(5_000)
+    await notify()
+    expect(heard).toContain('reminders_todo')
+  })
+
+  it('forgets one who has answered neither of two greetings', () => {
+    listeners.heard('somebody')
+    later(5_000)
+    for (const isPresent of [true, true, false]) {
+      expect(listeners.mayBeOthers()).toBe(isPresent)
+      listeners.saidHello()
+    }
+  })
+
+  it('notifies again after it has lost its own connection', async () => {
+    later(5_000)
+    expect(listeners.mayBeOthers()).toBe(false)
+    await stop()
+    expect(listeners.mayBeOthers()).toBe(true)
+  })
+})
