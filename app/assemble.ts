@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { v7 } from 'uuid'
 import { openAccessLog } from '../commands/audit/access-log.ts'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { openProvenance } from '../contracts/audit/provenance.ts'
 import { openSealedLog } from '../contracts/audit/sealed-log.ts'
 import { auditRecords } from '../contracts/audit/records-in-order.ts'
 import { openChannels } from '../contracts/events/channels.ts'
@@ -234,6 +235,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           channels,
           records: auditRecords(answering),
           sealedLog: openSealedLog({ store: answering, vault, objects }),
+          provenance: openProvenance({ store: answering, vault, objects, configuration }),
           streams,
           verifyToken: (token: string) => tokens.verify(token),
         }

@@ -40,6 +40,7 @@ import { exportReadRoute } from '../read-api/audit/export-route.ts'
 import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
+import { provenanceRoute, type ProvenanceRouteDependencies } from '../read-api/ai-review/provenance-route.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
 import { authReadRoutes } from '../read-api/auth/routes.ts'
@@ -67,6 +68,7 @@ export type ServiceDependencies = AssessmentDependencies &
   AuditRouteDependencies &
   AsOfRouteDependencies &
   LogRouteDependencies &
+  ProvenanceRouteDependencies &
   AuthDependencies &
   EventRouteDependencies &
   ReadDependencies &
@@ -187,6 +189,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         aiReviewWriteRoutes(app, deps)
         rawResponseRoute(app, deps)
         aiReviewReadRoutes(app, deps)
+        provenanceRoute(app, deps)
       },
     },
     {

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AsOf, Moment, PastAnswer } from '../../contracts/audit/as-of.ts'
 import type { PoolClient } from '../../platform/database/database.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { createTurns } from '../../platform/kit/turns.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { momentOf } from './moments.ts'
 import { noAddress, pastApplication, type Past, type PastDependencies } from './past-application.ts'
@@ -22,8 +23,7 @@ export function createPastAnswers(deps: PastDependencies): AsOf & { close(): Pro
   const running = new AsyncLocalStorage<Past>()
   const secret = randomBytes(32).toString('base64url')
   let application: Promise<FastifyInstance> | undefined
-  let free = mostAnswers
-  const waiting: (() => void)[] = []
+  const turns = createTurns(mostAnswers)
 
   async function answerOn(client: PoolClient, tenant: TenantId, moment: Moment, url: string): Promise<PastAnswer> {
     application ??= pastApplication(deps, running, secret)
@@ -41,13 +41,11 @@ export function createPastAnswers(deps: PastDependencies): AsOf & { close(): Pro
 
   return {
     async answer(tenant, moment, path) {
-      if (waiting.length >= mostWaiting) {
+      if (turns.waiting >= mostWaiting) {
         const detail = `${mostWaiting} callers wait for answers of the past. Try again after Retry-After.`
         throw problem('quota-exceeded', { retryAfterSeconds: 1, detail })
       }
-      if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
-      else free -= 1
-      try {
+      return turns.run(async () => {
         const client = await deps.pool.connect()
         try {
           await client.query('begin')
@@ -58,11 +56,7 @@ export function createPastAnswers(deps: PastDependencies): AsOf & { close(): Pro
             () => client.release(true),
           )
         }
-      } finally {
-        const next = waiting.shift()
-        if (next === undefined) free += 1
-        else next()
-      }
+      })
     },
     momentOf: (at) => momentOf(deps, at),
     paths: [

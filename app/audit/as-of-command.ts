@@ -20,7 +20,7 @@ export async function asOfText(env: Environment, { at, path, org, isJson }: AsOf
     const moment = await asOf.momentOf(at)
     if (moment === undefined) throw problem('moment-in-future')
     const { status, body, persons } = await asOf.answer(org, moment, path)
-    await recordOperatorAccess(accessLog, { orgId: org, persons, category: 'as_of', operation: 'readAsOf' })
+    await recordOperatorAccess(accessLog, { orgId: org, persons, categories: ['as_of'], operation: 'readAsOf' })
     const answer = { at: moment.at.toISOString(), position: formatPosition(moment.position), status, body }
     if (isJson) return JSON.stringify(answer)
     return `${answer.at}  position ${answer.position}  status ${status}\n${JSON.stringify(body, null, 2)}`

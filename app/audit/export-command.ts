@@ -21,7 +21,12 @@ export async function exportToFolder(
   const { services, accessLog, close } = await openOperatorServices(env)
   try {
     const orgId = await organisationOf(services.pool, patientId)
-    await recordOperatorAccess(accessLog, { orgId, persons: { patientId }, category: 'export', operation: 'getExport' })
+    await recordOperatorAccess(accessLog, {
+      orgId,
+      persons: { patientId },
+      categories: ['export'],
+      operation: 'getExport',
+    })
     const order = { exportId: v7(), tenant: orgId, patientId }
     return await writeFolder(folder, createExports(services).files(order))
   } finally {

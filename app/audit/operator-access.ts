@@ -5,7 +5,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 interface Shown {
   readonly orgId: TenantId
   readonly persons: Persons
-  readonly category: PersonalCategory
+  readonly categories: readonly PersonalCategory[]
   /** The operation that shows the same over HTTP. */
   readonly operation: string
 }
@@ -13,7 +13,7 @@ interface Shown {
 /** Records what a command of the operator is about to print. Nothing if it shows no person. */
 export async function recordOperatorAccess(
   accessLog: AccessLog,
-  { orgId, persons: { patientId, userId }, category, operation }: Shown,
+  { orgId, persons: { patientId, userId }, categories, operation }: Shown,
 ): Promise<void> {
   if (typeof patientId !== 'string' && userId === undefined) return
   await accessLog.record({
@@ -22,7 +22,7 @@ export async function recordOperatorAccess(
     userId: null,
     patientIds: typeof patientId === 'string' ? [patientId] : [],
     subjectUserId: userId ?? null,
-    categories: [category],
+    categories: [...categories],
     operation,
     purpose: null,
     requestId: null,

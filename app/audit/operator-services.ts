@@ -2,6 +2,7 @@ import { v7 } from 'uuid'
 import { openAccessLog } from '../../commands/audit/access-log.ts'
 import { createClientKeys } from '../../commands/auth/client-keys.ts'
 import { auditRecords } from '../../contracts/audit/records-in-order.ts'
+import { openProvenance } from '../../contracts/audit/provenance.ts'
 import { openSealedLog } from '../../contracts/audit/sealed-log.ts'
 import { openChannels } from '../../contracts/events/channels.ts'
 import { createReadPositions } from '../../engine/projections/read-positions.ts'
@@ -66,6 +67,7 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
     positionOf: (projector: string) => reads.storedPosition(projector),
     records: auditRecords(store),
     sealedLog: openSealedLog({ store, vault, objects }),
+    provenance: openProvenance({ store, vault, objects, configuration }),
     streams: countStreams(),
     verifyToken: (token: string) => tokens.verify(token),
   }

@@ -25,6 +25,13 @@ export interface CheckOrder {
   readonly file: string
   readonly key: string
   readonly witnesses: readonly string[]
+  /** A JSON Web Key Set, for signed documents. */
+  readonly jwks: string | undefined
+}
+
+export interface ProvenanceOrder {
+  readonly reviewId: string
+  readonly isJson: boolean
 }
 
 export interface TimelineOrder {
@@ -50,6 +57,7 @@ export type AuditOrder =
   | ({ readonly action: 'export' } & ExportFolderOrder)
   | ({ readonly action: 'timeline' } & TimelineOrder)
   | ({ readonly action: 'as-of' } & AsOfOrder)
+  | ({ readonly action: 'provenance' } & ProvenanceOrder)
   | ({ readonly action: 'verify' } & VerifyOrder)
   | ({ readonly action: 'accept-older-log' } & AcceptOrder)
   | ({ readonly action: 'check' } & CheckOrder)
@@ -59,13 +67,16 @@ export const auditUsage = `  audit timeline  --patient ID  [--with-phi]  [--json
           --ai-review, --task, --workflow-instance, --notification, --user, --client, --subscription
   audit as-of  --at INSTANT|POSITION  --path PATH  --org ID  [--json]
           what a GET route answered then, such as /v1/clinical-api/cases/ID, to a caller who sees the whole organisation
+  audit provenance  --review ID  [--json]
+          what the result of an AI review stands on: consents, images, calls, human review. "audit check" takes the JSON
   audit export  --patient ID  --to DIR  [--json]
           everything about a patient, as files in a new folder with a signed manifest. The access log records it
   audit verify  [--json]  [--from SIZE]  [--key VKEY]  [--witness VKEY]…
           reads the whole log, and compares it with its seals, tiles, signatures and witnesses. Exit code: 0 nothing
           was changed, 1 faults, 2 it could not be checked
-  audit check FILE  --key VKEY  [--witness VKEY]…
-          checks a proof of /v1/audit/log/proof, without any server. Exit code as above
+  audit check FILE  --key VKEY  [--witness VKEY]…  [--jwks FILE]
+          checks a proof of /v1/audit/log/proof, the provenance of an AI review, or the manifest of an export with the
+          files beside it, without any server. The latter two need the keys of /v1/auth/.well-known/jwks.json. Exit code as above
   audit accept-older-log  --reason TEXT
           for a restored event store that lacks sealed events, while the platform is stopped: begins a new sealed log
           that names the last seal of the old one`
@@ -76,10 +87,11 @@ export function readAudit(args: readonly string[]): AuditOrder {
   if (action === 'timeline') return readTimeline(rest)
   if (action === 'as-of') return readAsOf(rest)
   if (action === 'export') return readExport(rest)
+  if (action === 'provenance') return readProvenance(rest)
   if (action === 'verify') return readVerify(rest)
   if (action === 'check') return readCheck(rest)
   if (action === 'accept-older-log') return readAccept(rest)
-  throw new Error('audit takes timeline, as-of, export, verify, check or accept-older-log')
+  throw new Error('audit takes timeline, as-of, export, provenance, verify, check or accept-older-log')
 }
 
 function readTimeline(args: string[]): AuditOrder {
@@ -135,6 +147,14 @@ function readExport(args: string[]): AuditOrder {
   return { action: 'export', patientId: patient.toLowerCase(), folder, isJson }
 }
 
+function readProvenance(args: string[]): AuditOrder {
+  const options = { review: { type: 'string' }, json: { type: 'boolean', default: false } } as const
+  const { values } = parseArgs({ args, options })
+  const reviewId = values.review?.toLowerCase() ?? ''
+  if (!isUuid(reviewId)) throw new Error('audit provenance needs --review ID')
+  return { action: 'provenance', reviewId, isJson: values.json ?? false }
+}
+
 function readVerify(args: string[]): AuditOrder {
   const { values } = parseArgs({
     args,
@@ -155,12 +175,13 @@ function readCheck(args: string[]): AuditOrder {
   const options = {
     key: { type: 'string' },
     witness: { type: 'string', multiple: true, default: [] as string[] },
+    jwks: { type: 'string' },
   } as const
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
   const [file, ...others] = positionals
   if (file === undefined || others.length > 0) throw new Error('audit check takes one file')
   if (values.key === undefined) throw new Error('audit check needs --key VKEY')
-  return { action: 'check', file, key: values.key, witnesses: values.witness ?? [] }
+  return { action: 'check', file, key: values.key, witnesses: values.witness ?? [], jwks: values.jwks }
 }
 
 function readAccept(args: string[]): AuditOrder {

@@ -20,6 +20,10 @@ export async function runAudit(order: AuditOrder, env: Environment, print: (line
       const text = `${files} files with ${bytes} bytes are in ${order.folder}`
       return { code: 0, text: order.isJson ? JSON.stringify({ folder: order.folder, files, bytes }) : text }
     }
+    case 'provenance': {
+      const { provenanceText } = await import('./provenance-command.ts')
+      return { code: 0, text: await provenanceText(env, order) }
+    }
     case 'check': {
       const { checkFile } = await import('./check-command.ts')
       return checkFile(order)

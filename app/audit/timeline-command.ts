@@ -31,7 +31,7 @@ export async function* timelineLines(env: Environment, order: TimelineOrder): As
       await recordOperatorAccess(accessLog, {
         orgId: record.metadata.orgId === undefined ? noOrganisation : tenantOfFact(record.metadata.orgId),
         persons: personOf(record),
-        category: 'timeline',
+        categories: ['timeline'],
         operation: 'readTimeline',
       })
       yield order.isJson ? JSON.stringify(timelineItemOf(record, null)) : textOf(record)

@@ -1,6 +1,7 @@
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { StoredBytes } from '../../engine/store/log-frames.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
+import { comparePositions } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { parseCheckpoint, type SignedCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
@@ -11,6 +12,7 @@ import { formatNote, formatVkey } from '../../platform/transparency-log/signed-n
 import {
   entryBundle,
   tileAt,
+  tilePath,
   TileError,
   TileTree,
   tileWidth,
@@ -25,7 +27,7 @@ import { decodeRecord, sealedPartOf, type LogRecord } from './log-record.ts'
 import { concernsTenant } from './event-owner.ts'
 import { isSealedStream } from './sealed-events.ts'
 
-interface SealedLogServers {
+export interface SealedLogServers {
   readonly store: Pick<EventStore, 'readStoredLog' | 'isSigned'>
   readonly vault: Pick<Vault, 'record' | 'sealKeys'>
   readonly objects: Pick<ObjectStore, 'read'>
@@ -40,6 +42,8 @@ export interface SealedLog {
   tile(tile: Tile): Promise<Buffer | null>
   /** The proof of an event. `tenant` null sees every event. */
   proof(eventId: string, tenant: TenantId | null): Promise<{ readonly text: string } | 'not-sealed' | null>
+  /** The proof of each event, whose stored bytes the caller has. All are sealed, or `not-sealed`. */
+  proofsOf(events: readonly StoredBytes[]): Promise<readonly string[] | 'not-sealed'>
   /** Null if the log is smaller than `to`. */
   consistency(from: number, to: number): Promise<readonly Hash[] | null>
 }
@@ -107,6 +111,26 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
         }
       }
     }
+    return undefined
+  }
+
+  /** The place of an event whose position is known: no scan of the index. Undefined if it is not sealed yet. */
+  async function leafOfStored(
+    { newest, readTile }: Opened,
+    { id, position, ...event }: StoredBytes,
+    block: (number: number) => Promise<Buffer>,
+  ): Promise<number | undefined> {
+    const entry = leafHash(entryOf({ ...event, id }))
+    let [first, last] = [0, Math.ceil(newest.size / blockLeaves) - 1]
+    while (first < last) {
+      const middle = Math.ceil((first + last) / 2)
+      const isBehind = comparePositions(positionIn(await block(middle), middle * blockLeaves), position) > 0
+      if (isBehind) last = middle - 1
+      else first = middle
+    }
+    const tree = new TileTree(newest.size, readTile)
+    for (const leaf of leavesIn(await block(first), id))
+      if (entry.equals(await tree.leaf(first * blockLeaves + leaf))) return first * blockLeaves + leaf
     return undefined
   }
 
@@ -188,10 +212,43 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
       const hashes = await new TileTree(checkpoint.size, opened.readTile).inclusionProof(leaf)
       return { text: formatProof({ extra: entryOf(event), index: leaf, hashes, checkpoint }) }
     },
+    async proofsOf(events) {
+      const opened = await open()
+      if (opened === null) return 'not-sealed'
+      const { record, newest } = opened
+      const sealed = sealedPartOf(record).position
+      if (events.some(({ position }) => comparePositions(position, sealed) > 0)) return 'not-sealed'
+      const block = remembered(async (number: number) => (await blockOf(opened, number)) ?? Buffer.alloc(0))
+      const cosigned = cosignedOf(opened)
+      const readTile = remembered(opened.readTile, tilePath)
+      const proofs: string[] = []
+      for (const event of events) {
+        const leaf = await leafOfStored({ ...opened, readTile }, event, block)
+        if (leaf === undefined) throw new Error(`the sealed log does not have event ${event.id}`)
+        const checkpoint = cosigned !== undefined && cosigned.size > leaf ? cosigned : newest
+        const hashes = await new TileTree(checkpoint.size, readTile).inclusionProof(leaf)
+        proofs.push(formatProof({ extra: entryOf(event), index: leaf, hashes, checkpoint }))
+      }
+      return proofs
+    },
     async consistency(from, to) {
       const opened = await open()
       if (opened === null || to > opened.newest.size) return null
       return new TileTree(to, opened.readTile).consistencyProof(from)
     },
+  }
+}
+
+/** Reads each object once. It lives as long as one answer. */
+function remembered<Key, Value>(
+  read: (key: Key) => Promise<Value>,
+  nameOf: (key: Key) => unknown = (key) => key,
+): (key: Key) => Promise<Value> {
+  const found = new Map<unknown, Promise<Value>>()
+  return (key) => {
+    const name = nameOf(key)
+    const value = found.get(name) ?? read(key)
+    found.set(name, value)
+    return value
   }
 }

@@ -2859,6 +2859,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/ai-reviews/{id}/provenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the result of an AI review stands on, signed, and provable without the platform
+         * @description The consents, images, calls, result and human review of an ended AI review. Each fact names its event. `proofs` has the stored bytes of each event and the proof that the sealed log contains it. `npm run platform -- audit check` verifies all of it offline. An actor needs the permission of the same name too.
+         */
+        get: operations["getAiReviewProvenance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/human-review/tasks/{id}/claim": {
         parameters: {
             query?: never;
@@ -3026,7 +3046,7 @@ export interface components {
              * @description Documented at /problems/{code}
              * @enum {unknown}
              */
-            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "export-expired" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
+            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "review-not-ended" | "provenance-too-large" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "subject-erased" | "cursor-lost" | "user-erased" | "export-expired" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "provenance-not-sealed" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
             request_id: string;
             retriable: boolean;
             errors?: {
@@ -5337,6 +5357,187 @@ export interface components {
                 interpretationGuidance: string | null;
                 /** Format: date-time */
                 createdAt: string;
+            }[];
+        };
+        ProvenanceDocument: {
+            version: number;
+            review: {
+                id: string | null;
+                product_id: string | null;
+                requested_at: string | null;
+                /** Format: uuid */
+                event_id: string;
+            };
+            organisation: {
+                id: string | null;
+                /** Format: uuid */
+                event_id: string;
+            };
+            patient: {
+                id: string | null;
+                /** Format: uuid */
+                event_id: string;
+            };
+            case: {
+                id: string | null;
+                opened_at: string | null;
+                /** Format: uuid */
+                event_id: string;
+            };
+            assessment: {
+                id: string | null;
+                requested_at: string | null;
+                /** Format: uuid */
+                event_id: string;
+            } | null;
+            /** @description All decisions of the patient on the analysis up to the end of the review, in the order of the log */
+            consent_decisions: {
+                id: string | null;
+                decision: string | null;
+                recorded_at: string | null;
+                created_at: string | null;
+                text_version: {
+                    id: string | null;
+                    locale: string | null;
+                    text_sha256: string | null;
+                    event_id: string | null;
+                };
+                /** Format: uuid */
+                event_id: string;
+            }[];
+            /** @description The checks before the calls `case` and `process`, with the decision that each one found */
+            consent_checks: {
+                call: string | null;
+                attempt_id: string | null;
+                checked_at: string | null;
+                decision: {
+                    id: string | null;
+                    decision: string | null;
+                    recorded_at: string | null;
+                    created_at: string | null;
+                    text_version: {
+                        id: string | null;
+                        locale: string | null;
+                        text_sha256: string | null;
+                        event_id: string | null;
+                    };
+                    /** Format: uuid */
+                    event_id: string;
+                } | null;
+                /** Format: uuid */
+                event_id: string;
+            }[];
+            images: {
+                id: string | null;
+                image_type: string | null;
+                capture_type: string | null;
+                received: {
+                    sha256: string | null;
+                    bytes: number | null;
+                    /** Format: uuid */
+                    event_id: string;
+                } | null;
+                sent: {
+                    sha256: string | null;
+                    bytes: number | null;
+                    /** Format: uuid */
+                    event_id: string;
+                    at: string | null;
+                    provider_image_id: number | null;
+                }[];
+            }[];
+            provider: {
+                name: string | null;
+                version: string | null;
+                /** Format: uuid */
+                event_id: string;
+            } | null;
+            /** @description The calls of the provider, without logins */
+            calls: {
+                call: string | null;
+                image_id: string | null;
+                attempt_id: string | null;
+                attempted_at: string | null;
+                outcome: {
+                    type: string | null;
+                    at: string | null;
+                    status: number | null;
+                    duration_ms: number | null;
+                    /** Format: uuid */
+                    event_id: string;
+                } | null;
+                /** Format: uuid */
+                event_id: string;
+            }[];
+            ends: {
+                status: string;
+                at: string | null;
+                error: string | null;
+                cancel_reason: string | null;
+                superseded_by_id: string | null;
+                /** Format: uuid */
+                event_id: string;
+            }[];
+            result: {
+                analysis_result: string | null;
+                analysis_status: string | null;
+                lesion_count: number | null;
+                report_date: string | null;
+                response_sha256: string | null;
+                stored_sha256: string | null;
+                stored_bytes: number | null;
+                /** Format: uuid */
+                event_id: string;
+            } | null;
+            human_review: {
+                task_id: string | null;
+                /** @description False if no rule of the policy in force selected the review */
+                is_selected: boolean;
+                opened_at: string | null;
+                opinions: {
+                    number: number | null;
+                    user_id: string | null;
+                    recommendation: string | null;
+                    lesions: {
+                        lesion_number: number | null;
+                        outcome: string | null;
+                    }[];
+                    given_at: string | null;
+                    /** Format: uuid */
+                    event_id: string;
+                }[];
+                decision: {
+                    opinion: number | null;
+                    user_id: string | null;
+                    agrees_with_ai: boolean | null;
+                    decided_at: string | null;
+                    /** Format: uuid */
+                    event_id: string;
+                } | null;
+                cancelled: {
+                    reason: string | null;
+                    cancelled_at: string | null;
+                    /** Format: uuid */
+                    event_id: string;
+                } | null;
+                /** Format: uuid */
+                event_id: string;
+            } | null;
+        };
+        ProvenanceReply: {
+            document: components["schemas"]["ProvenanceDocument"];
+            /** @description Compact JWS of the RFC 8785 form of `document`; its keys are in /v1/auth/.well-known/jwks.json */
+            jws: string;
+            proofs: {
+                /** Format: uuid */
+                event_id: string;
+                /** @description C2SP tlog-proof */
+                proof: string;
+                /**
+                 * Format: byte
+                 * @description The stored bytes of the event. Personal members are encrypted in them
+                 */
+                data: string;
             }[];
         };
         HumanReviewTaskRecord: {
@@ -10377,6 +10578,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AiReviewDetails"];
+                };
+            };
+        };
+    };
+    getAiReviewProvenance: {
+        parameters: {
+            query?: {
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvenanceReply"];
                 };
             };
         };

@@ -254,6 +254,16 @@ export const problems = {
     'The event is not sealed yet',
     'The log is sealed once a minute (SEAL_INTERVAL_SECONDS). Try again later.',
   ),
+  'review-not-ended': refusal(
+    409,
+    'The AI review has not ended',
+    'Only an ended review has a document of its provenance. Read the review, and try again after its end.',
+  ),
+  'provenance-too-large': refusal(
+    409,
+    'The provenance of the AI review is too large',
+    'Its events are more than 2,500 or have more than 16 MiB. Read them with the timeline, and prove each one by itself.',
+  ),
   'idempotency-key-reused': refusal(
     409,
     'The Idempotency-Key was used with another request',
@@ -528,6 +538,11 @@ export const problems = {
     503,
     'The answer would not be up to date',
     'This answer must be current, and the read model is behind. Try again after Retry-After.',
+  ),
+  'provenance-not-sealed': passing(
+    503,
+    'The newest events of the AI review are not sealed yet',
+    'The log is sealed once a minute (SEAL_INTERVAL_SECONDS). Try again after Retry-After.',
   ),
   'actor-context-unavailable': passing(
     503,

@@ -27,6 +27,7 @@ export const unusedParts: ServiceDependencies = {
   records: unused('records'),
   asOf: unused('asOf'),
   sealedLog: unused('sealedLog'),
+  provenance: unused('provenance'),
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,

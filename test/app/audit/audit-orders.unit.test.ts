@@ -25,8 +25,13 @@ test.each([
     ['verify', '--json', '--from', '300', '--key', 'k', '--witness', 'a', '--witness', 'b'],
     { action: 'verify', isJson: true, from: 300, key: 'k', witnesses: ['a', 'b'] },
   ],
-  [['check', 'proof', '--key', 'k'], { action: 'check', file: 'proof', key: 'k', witnesses: [] }],
-  [['check', '--key', 'k', 'p', '--witness', 'w'], { action: 'check', file: 'p', key: 'k', witnesses: ['w'] }],
+  [['check', 'proof', '--key', 'k'], { action: 'check', file: 'proof', key: 'k', witnesses: [], jwks: undefined }],
+  [
+    ['check', '--key', 'k', 'p', '--witness', 'w', '--jwks', 'j'],
+    { action: 'check', file: 'p', key: 'k', witnesses: ['w'], jwks: 'j' },
+  ],
+  [['provenance', '--review', id.toUpperCase()], { action: 'provenance', reviewId: id, isJson: false }],
+  [['provenance', '--json', '--review', id], { action: 'provenance', reviewId: id, isJson: true }],
   [['accept-older-log', '--reason', ' a disk broke '], { action: 'accept-older-log', reason: 'a disk broke' }],
 ])('audit %j is understood', (args, order) => expect(readAudit(args)).toEqual(order))
 
@@ -46,6 +51,8 @@ test.each([
   [['check'], 'takes one file'],
   [['check', 'a', 'b', '--key', 'k'], 'takes one file'],
   [['check', 'a'], 'needs --key'],
+  [['provenance'], 'needs --review'],
+  [['provenance', '--review', '7'], 'needs --review'],
   [['accept-older-log'], 'needs --reason'],
   [['accept-older-log', '--reason', 'x'.repeat(501)], 'needs --reason'],
 ])('audit %j is refused', (args, reason) => expect(() => readAudit(args)).toThrow(reason))

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { signManifest } from '../../../contracts/audit/sign-document.ts'
+import { newSigningSecret, signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { cosign, withCosignatures } from '../../../platform/transparency-log/cosignature.ts'
 import { entryOf } from '../../../platform/transparency-log/event-entry.ts'
 import { formatProof } from '../../../platform/transparency-log/log-proof.ts'
@@ -70,4 +73,39 @@ test('ends with 1 for a proof that does not hold, and with 2 if it cannot check'
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') })
   expect(await check('check', file, '--key', 'x')).toMatchObject({ code: 2 })
   expect(await check('verify')).toMatchObject({ code: 2, stderr: expect.stringContaining('audit needs ESDB_URL') })
+})
+
+test('checks the files beside a manifest, and names each one that is missing or changed', async () => {
+  const signingKey = await signingKeyOf(newSigningSecret())
+  const contents = ['a', '', 'x'.repeat(200_000)]
+  const files = contents.map((content, at) => ({
+    path: `records/${at}.json`,
+    sha256: hash('sha256', content),
+    bytes: content.length,
+  }))
+  const manifest = await signManifest({ signingKey: async () => signingKey }, { files, patient_id: 'p' })
+  await mkdir(join(folder, 'records'))
+  for (const [at, content] of contents.entries()) await writeFile(join(folder, `records/${at}.json`), content)
+  const [path, jwks] = [join(folder, 'manifest.json'), join(folder, 'jwks.json')]
+  await writeFile(path, JSON.stringify(manifest))
+  await writeFile(jwks, JSON.stringify({ keys: [signingKey.publicJwk] }))
+  const options = ['--key', formatVkey(log.key), '--jwks', jwks]
+  const clean = await check('check', path, ...options)
+  expect([clean.code, JSON.parse(clean.stdout)]).toEqual([0, { files: 3, bytes: 200_001 }])
+
+  await writeFile(join(folder, 'records/0.json'), 'b')
+  await rm(join(folder, 'records/1.json'))
+  expect(await check('check', path, ...options)).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('FAULT changed: records/0.json\nFAULT missing: records/1.json\n'),
+  })
+  await writeFile(path, JSON.stringify({ ...manifest, patient_id: 'q' }))
+  const changed = await check('check', path, ...options)
+  expect(changed).toMatchObject({ code: 1, stderr: expect.stringContaining('signature-of-another-document') })
+  expect(await check('check', path, ...options.slice(0, 2))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs --jwks FILE'),
+  })
+  expect(await check('check', path, ...options.slice(0, 3), file)).toMatchObject({ code: 2 })
 })

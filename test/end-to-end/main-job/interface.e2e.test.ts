@@ -336,6 +336,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/ai-reviews',
     'GET /v1/ai-reviews',
     'GET /v1/ai-reviews/{id}/raw',
+    'GET /v1/ai-reviews/{id}/provenance',
     'GET /v1/ai-reviews/{id}',
     'GET /v1/human-review/policy',
     'PUT /v1/human-review/policy',

@@ -350,7 +350,7 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. The auditors below have that of exports. */
-const platformOnly = ['getExport', 'getPatientContact', 'getRawAiReview', 'getUserContact']
+const platformOnly = ['getAiReviewProvenance', 'getExport', 'getPatientContact', 'getRawAiReview', 'getUserContact']
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
 /** Each organisation reads its own events of the same channel (`test/read-api/events/`). All read the hashes of one log. */
@@ -463,6 +463,12 @@ test('auditors see timelines and the past of their own organisation only', async
   expect(foreignExport.status).toBe(404)
   expect(formOf(foreignExport)).toBe(formOf(await theirs.call(`/v1/audit/exports/${unknownId}`, { headers })))
   await expecting(200, ours.call(`/v1/audit/exports/${exported}`))
+  const provenance = (id: string) => `/v1/ai-reviews/${id}/provenance`
+  const foreignReview = await theirs.call(provenance(idOf('getAiReview')), { headers })
+  expect(foreignReview.status).toBe(404)
+  expect(formOf(foreignReview)).toBe(formOf(await theirs.call(provenance(unknownId), { headers })))
+  // The log is sealed once a minute.
+  expect([200, 503]).toContain((await ours.call(provenance(idOf('getAiReview')))).status)
   const now = new Date(Date.now() - 1_000).toISOString()
   const paths = at((await ours.call('/v1/audit/as-of/paths')).body, 'paths')
   const past = operations.filter(
