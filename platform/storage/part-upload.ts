@@ -148,20 +148,30 @@ async function* untilAborted<Item>(
   items: AsyncGenerator<Item, void, undefined>,
   signal: AbortSignal,
 ): AsyncGenerator<Item, void, undefined> {
-  const aborted = Promise.withResolvers<never>()
-  aborted.promise.catch(() => undefined)
-  const abort = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
-  if (signal.aborted) abort()
   try {
     for (;;) {
-      const next = await Promise.race([items.next(), aborted.promise])
+      const next = await nextOf(items, signal)
       if (next.done === true) return
       yield next.value
     }
   } finally {
-    signal.removeEventListener('abort', abort)
     // It may never answer.
     items.return().catch(() => undefined)
   }
+}
+
+/** A race with one promise for all items would keep each of them in memory. */
+function nextOf<Item>(
+  items: AsyncGenerator<Item, void, undefined>,
+  signal: AbortSignal,
+): Promise<IteratorResult<Item, void>> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    items
+      .next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
 }

@@ -23,7 +23,9 @@ interface ExportRunsOptions {
 
 interface Run {
   readonly ending: AbortController
-  readonly result: Promise<StoredBytes>
+  /** Resolves when the writing has ended. */
+  readonly ended: Promise<void>
+  outcome: { readonly stored: StoredBytes } | { readonly error: unknown } | undefined
   askedMs: number
 }
 
@@ -51,10 +53,11 @@ export function createExportRuns({ objects, exports, newId, now }: ExportRunsOpt
 
   function begin(order: ExportOrder): Run {
     const ending = new AbortController()
-    const result = write(order, ending.signal)
-    // A step receives the failure.
-    result.catch(() => undefined)
-    const run = { ending, result, askedMs: performance.now() }
+    const ended = write(order, ending.signal).then(
+      (stored) => void (run.outcome = { stored }),
+      (error: unknown) => void (run.outcome = { error }),
+    )
+    const run: Run = { ending, ended, outcome: undefined, askedMs: performance.now() }
     runs.set(order.exportId, run)
     return run
   }
@@ -63,7 +66,7 @@ export function createExportRuns({ objects, exports, newId, now }: ExportRunsOpt
     const run = runs.get(exportId)
     runs.delete(exportId)
     run?.ending.abort(new Error('the export is not written here any more'))
-    await run?.result.catch(() => undefined)
+    await run?.ended
   }
 
   return {
@@ -73,8 +76,10 @@ export function createExportRuns({ objects, exports, newId, now }: ExportRunsOpt
       try {
         while (hasTime()) {
           signal.throwIfAborted()
-          const stored = await Promise.race([run.result, sleep(lookMs, undefined)])
-          if (stored !== undefined) return stored
+          const { outcome } = run
+          if (outcome !== undefined && 'error' in outcome) throw outcome.error
+          if (outcome !== undefined) return outcome.stored
+          await sleep(lookMs)
         }
         return undefined
       } catch (error) {
