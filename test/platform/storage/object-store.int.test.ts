@@ -305,3 +305,18 @@ test('uploads that a crash left are ended, and no others', async () => {
     'object-store-unavailable',
   )
 })
+
+test('of a long stream only a few parts are in memory', async () => {
+  const chunk = randomBytes(1_000_000)
+  let most = 0
+  const before = process.memoryUsage().arrayBuffers
+  async function* long(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; count < 250; count += 1) {
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+      yield chunk
+    }
+  }
+  const { bytes } = await objects.putParts('exports/long', long(), 'application/zip', new AbortController().signal)
+  expect(bytes).toBe(250_000_000)
+  expect(most).toBeLessThan(150_000_000)
+})

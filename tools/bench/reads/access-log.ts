@@ -19,13 +19,13 @@ const cases = 200
  */
 export const accessLog: Benchmark = {
   name: 'access-log',
-  goals: ['27'],
+  goals: ['36'],
   about: 'GET by id with the access log over without, 16 connections: other patients each time, and the same ones',
   run: async ({ quick }, { compare }) => {
     const count = quick ? 2_000 : 20_000
     for (const { patients, window, goal } of [
-      { patients: 'other patients each time', window: '0', goal: 0.6 },
-      { patients: 'the same patients', window: '3600', goal: 0.97 },
+      { patients: 'other patients each time', window: '0', goal: atLeast(0.6, { reached: 0.43 }) },
+      { patients: 'the same patients', window: '3600', goal: atLeast(0.97) },
     ])
       await withScope(async ({ folder, started }) => {
         const env = { ACCESS_LOG_WINDOW_SECONDS: window }
@@ -50,12 +50,12 @@ export const accessLog: Benchmark = {
         const own = await serviceHeaders(platform)
         await compare(
           single({
-            goalNumber: '27',
+            goalNumber: '36',
             name: `GET /cases/{id}, ${patients}, ${inFlight} connections`,
             unit: 'per second',
             ours: { name: 'recorded', measure: async () => (await driver.run(gets(platform.headers))).perSecond },
             other: { name: 'not recorded', measure: async () => (await driver.run(gets(own))).perSecond },
-            goal: atLeast(goal),
+            goal,
           }),
         )
       })
