@@ -1,6 +1,7 @@
 import type { AsOf, Moment } from '../../contracts/audit/as-of.ts'
 import { toAccessRecord } from '../../contracts/audit/access-record.ts'
 import type { ExportFile, ExportOrder } from '../../contracts/audit/export.ts'
+import type { Provenance } from '../../contracts/audit/provenance.ts'
 import type { AuditRecords, StreamPart } from '../../contracts/audit/records-in-order.ts'
 import { timelineItemOf } from '../../contracts/audit/timeline.ts'
 import { signReceipt } from '../../contracts/consent/receipt.ts'
@@ -11,7 +12,7 @@ import type { PageRows } from '../../platform/http/cursors.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { CursorPlace, PageRequest } from '../../platform/http/cursors.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { Problem, problem } from '../../platform/http/problems.ts'
 import { comparePositions } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
@@ -21,6 +22,7 @@ import { shownSince } from '../../read-api/audit/access-routes.ts'
 import { partsOf } from '../../read-api/audit/subject-queries.ts'
 import { toDecisionRecord } from '../../read-api/consent/decision-routes.ts'
 import { getDecisionWithLocale, listDecisions, placeOfDecision } from '../../read-api/consent/queries.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 
@@ -31,6 +33,7 @@ export interface ExportSources {
   readonly objects: Pick<ObjectStore, 'read'>
   readonly records: AuditRecords
   readonly asOf: Pick<AsOf, 'answer' | 'momentOf'>
+  readonly provenance: Provenance
   readonly configuration: Pick<Configuration, 'baseUrl' | 'accessLogRetentionDays'>
   readonly now: () => Date
 }
@@ -43,9 +46,11 @@ export async function* patientFiles(
   { tenant, patientId }: ExportOrder,
   moment: Moment,
 ): AsyncGenerator<ExportFile, void, undefined> {
+  // Before all others: what is not sealed yet ends the writing, and it is tried again soon.
+  yield* provenanceOf(sources, tenant, patientId)
   yield { path: 'timeline.jsonl', chunks: lines(timelineOf(sources, tenant, patientId, moment)) }
   yield { path: 'access-log.jsonl', chunks: lines(accessesOf(sources, tenant, patientId)) }
-  for await (const part of streamsOf(sources, tenant, patientId)) {
+  for await (const part of streamsOf(sources, tenant, patientId, Object.keys(records))) {
     const { id } = parseOwnedStream(part.stream)
     const category = categoryOf(part.stream)
     for (const { file, url } of recordsOf(category, id)) {
@@ -93,11 +98,29 @@ async function* streamsOf(
   { pool }: ExportSources,
   tenant: TenantId,
   patientId: string,
+  categories: readonly string[],
 ): AsyncGenerator<StreamPart, void, undefined> {
   const question = { order: 'asc', after: undefined, from: undefined, to: undefined } as const
-  const categories = Object.keys(records)
   yield* partsOf(pool, { kind: 'patient', id: patientId, tenant }, { ...question, categories })
 }
+
+/** What the results of the ended reviews stand on. A document that is too large for a proof is left out. */
+async function* provenanceOf(
+  sources: ExportSources,
+  tenant: TenantId,
+  patientId: string,
+): AsyncGenerator<ExportFile, void, undefined> {
+  for await (const { stream } of streamsOf(sources, tenant, patientId, [aiReviews.category])) {
+    const { id } = parseOwnedStream(stream)
+    const reply = await sources.provenance.of(tenant, id).catch((error: unknown) => {
+      if (error instanceof Problem && leftOut.includes(error.code)) return undefined
+      throw error
+    })
+    if (reply !== undefined) yield { path: `provenance/${id}.json`, chunks: text(reply) }
+  }
+}
+
+const leftOut: readonly string[] = ['review-not-ended', 'provenance-too-large', 'not-found']
 
 interface RecordFile {
   readonly file: string

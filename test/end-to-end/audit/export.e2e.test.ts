@@ -34,7 +34,7 @@ let files: ReadonlyMap<string, Buffer>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'export-'))
-  platform = await startTestPlatform({ env: { ADMIN_API_SECRET: adminSecret } })
+  platform = await startTestPlatform({ env: { ADMIN_API_SECRET: adminSecret, SEAL_INTERVAL_SECONDS: '1' } })
   const { baseUrl, process } = platform
   watched = watchPlatform(baseUrl)
   const connect: typeof platform.connect = (client) => platform.connect(client)
@@ -123,11 +123,14 @@ describe('an export', () => {
     const ofRecords =
       'ai-reviews assessments cases diagnoses findings images notifications tasks workflow-instances'.split(' ')
     expect(folders).toEqual(
-      new Set(['', 'images', 'receipts', 'records', ...ofRecords.map((name) => `records/${name}`)]),
+      new Set(['', 'images', 'provenance', 'receipts', 'records', ...ofRecords.map((name) => `records/${name}`)]),
     )
     const [submitted] = timeline.filter((item) => at(item, 'type') === 'AssessmentSubmitted')
     const image = files.get(`images/${textAt(submitted, 'data', 'images', 0, 'imageId')}.jpg`)
     expect(sha256(image ?? Buffer.alloc(0))).toBe(at(submitted, 'data', 'images', 0, 'object', 'sha256'))
+    const [[path, provenance] = []] = [...files].filter(([name]) => name.startsWith('provenance/'))
+    const review: unknown = JSON.parse(provenance?.toString() ?? '')
+    expect(path).toBe(`provenance/${textAt(review, 'document', 'review', 'id')}.json`)
     const receipts = [...files].filter(([path]) => path.startsWith('receipts/'))
     expect(receipts).toHaveLength(1)
     const receipt: unknown = JSON.parse(receipts[0]?.[1].toString() ?? '')

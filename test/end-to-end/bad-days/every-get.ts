@@ -26,7 +26,10 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         !isForOperators(path) &&
         // Their scopes are granted by platform callers only.
         !path.startsWith('/v1/audit/') &&
+        // The other answers make it longer.
+        !path.endsWith('/access-log') &&
         !path.endsWith('/contact') &&
+        !path.endsWith('/provenance') &&
         !path.endsWith('/unsubscribe') &&
         !path.endsWith('/raw'),
     )
