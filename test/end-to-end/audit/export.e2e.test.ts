@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
+import { checkFile } from '../../../app/audit/check-command.ts'
 import { checkManifest, fileFault } from '../../../contracts/audit/offline/manifest.ts'
 import { verifyReceipt } from '../../../contracts/consent/receipt.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
-import type { ApiClient } from '../../support/raw-api.ts'
+import { requestToken, type ApiClient, type ClientSecrets } from '../../support/raw-api.ts'
 import { unzipped } from '../../support/zip-files.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from './recorded-reads.ts'
 
@@ -27,6 +28,7 @@ let platform: TestPlatform
 let watched: WatchedPlatform
 let own: OrganisationOfReads
 let auditor: ApiClient
+let auditorSecrets: ClientSecrets
 let stranger: ApiClient
 let folder: string
 let keySet: unknown
@@ -61,6 +63,7 @@ async function newAuditor(orgId: string): Promise<ApiClient> {
     await fetch(`${platform.baseUrl}/v1/auth/clients`, { method: 'POST', headers, body })
   ).json()
   const secrets = { client_id: textAt(made, 'client_id'), client_secret: textAt(made, 'client_secret') }
+  auditorSecrets = secrets
   return watched.watch(await platform.connect(secrets))
 }
 
@@ -188,6 +191,15 @@ describe('an export', () => {
       const bytes = await readFile(join(target, listed.path))
       expect(fileFault(listed, { sha256: sha256(bytes), bytes: bytes.length })).toBeUndefined()
     }
+    const jwks = join(folder, 'jwks.json')
+    await writeFile(jwks, JSON.stringify(keySet))
+    const { body } = await requestToken(platform.baseUrl, auditorSecrets)
+    const headers = { authorization: `Bearer ${textAt(body, 'access_token')}` }
+    const keys = await (await fetch(`${platform.baseUrl}/v1/audit/log/key`, { headers })).text()
+    const order = { file: join(target, 'manifest.json'), key: keys.split('\n')[0] ?? '', witnesses: [], jwks }
+    expect(await checkFile(order)).toMatchObject({ code: 0 })
+    await writeFile(join(target, 'records', 'patient.json'), '{}')
+    expect(await checkFile(order)).toEqual({ code: 1, text: expect.stringContaining('records/patient.json') })
     await expect(promisify(execFile)(process.execPath, args, { env })).rejects.toThrow('is not empty')
   })
 
