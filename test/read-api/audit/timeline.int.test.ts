@@ -348,8 +348,8 @@ function categoriesOf(types: readonly string[]): string[] {
 const subjects: readonly [object, readonly string[]][] = [
   [
     { patient_id: ids.patient },
-    `ai_review ai_review_access ai_review_slot assessment case consent foreign_event humanreviewtask image notification
-      patient reservation webhook_delivery workflow_instance`.split(/\s+/),
+    `ai_review ai_review_access ai_review_slot assessment audit_export case consent foreign_event humanreviewtask image
+      notification patient reservation webhook_delivery workflow_instance`.split(/\s+/),
   ],
   [
     { case_id: ids.case },
