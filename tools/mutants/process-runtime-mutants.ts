@@ -15,7 +15,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'close-while-connecting-hangs',
     fault: 'workers that are closed while they connect wait for wake-up signals for ever',
     file: 'engine/processes/wake-ups.ts',
-    at: 'untilLost / if',
+    at: 'untilLost / if 1',
     becomes: '',
     caughtBy: { [workers]: 'end when they close while they connect' },
   },

@@ -24,8 +24,8 @@ export const securityMutants: readonly Mutant[] = [
     name: 'signature-without-metadata',
     fault: 'an event is accepted with the metadata of another user',
     file: 'engine/store/signature.ts',
-    at: 'createSigner / update() 1',
-    becomes: '$callee.object',
+    at: 'createSigner / authenticate() / .arguments.0',
+    becomes: '[place, data]',
     caughtBy: { 'test/streams/forged-events.int.test.ts': 'attributed to another user' },
   },
   {

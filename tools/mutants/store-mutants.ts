@@ -38,7 +38,7 @@ export const storeMutants: readonly Mutant[] = [
     name: 'cache-goes-back',
     fault: 'an older state replaces a newer one in the cache',
     file: 'engine/store/state-cache.ts',
-    at: 'StateCache / >=',
+    at: 'StateCache / advance / >=',
     becomes: 'false',
     caughtBy: { 'test/engine/store/state-cache.unit.test.ts': 'keeps the newest state, whichever is stored last' },
   },

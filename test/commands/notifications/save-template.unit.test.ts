@@ -3,6 +3,7 @@ import { compileTemplate } from '../../../platform/templates/rendering.ts'
 import { saveTemplate } from '../../../commands/notifications/save-template.ts'
 import { seededTemplates } from '../../../commands/notifications/seeded-templates.ts'
 import { notificationTemplates } from '../../../streams/notification-template/aggregate.ts'
+import { auditPublicFact } from '../../streams/access-log-facts.ts'
 import { assessmentPublicFact, consentPublicFact, webhookPublicFact } from '../../streams/channel-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { templateFact } from '../../streams/notification-template-facts.ts'
@@ -55,24 +56,26 @@ describe('saving a template', () => {
 
 describe('the seeded templates', () => {
   const publicEvents = new Map<string, object>(
-    [assessmentPublicFact, consentPublicFact, usersPublicFact, webhookPublicFact].flatMap(({ usual }) =>
-      Object.entries(usual),
+    [assessmentPublicFact, auditPublicFact, consentPublicFact, usersPublicFact, webhookPublicFact].flatMap(
+      ({ usual }) => Object.entries(usual),
     ),
   )
+  /** The template of emergencies has the name of its event without the domain. */
+  const eventOf = (code: string) => publicEvents.get(code) ?? publicEvents.get(`audit.${code}`)
 
-  it('are six codes, each as a mail in two languages, and in the chat where no patient is concerned', () => {
+  it('are seven codes, each as a mail in two languages, and in the chat where no patient is concerned', () => {
     const places = seededTemplates.map(({ code, channel, locale }) => `${code} ${channel} ${locale}`)
     expect(new Set(places).size).toBe(places.length)
-    expect(new Set(seededTemplates.map(({ code }) => code)).size).toBe(6)
-    expect(seededTemplates.filter(({ channel }) => channel === 'email')).toHaveLength(12)
+    expect(new Set(seededTemplates.map(({ code }) => code)).size).toBe(7)
+    expect(seededTemplates.filter(({ channel }) => channel === 'email')).toHaveLength(14)
     expect(seededTemplates.filter(({ channel, phi }) => channel === 'slack' && phi)).toEqual([])
-    expect(seededTemplates.filter(({ channel }) => channel === 'slack')).toHaveLength(6)
+    expect(seededTemplates.filter(({ channel }) => channel === 'slack')).toHaveLength(8)
   })
 
   it.each(seededTemplates)(
     '$code for $channel in $locale renders from the members of its event alone',
     async (template) => {
-      const event = publicEvents.get(template.code)
+      const event = eventOf(template.code)
       expect(event).toBeDefined()
       const compiled = await compileTemplate(template)
       const { subject, text } = await compiled.render({ ...event })
