@@ -18,12 +18,9 @@ import {
 } from '../../support/main-job.ts'
 import { waitFor } from '../../support/platform.ts'
 import type { TestProvider } from '../../support/provider.ts'
-import { eventsOf } from './recorded-events.ts'
 
 const projector = 'consent_records'
 const readYourWritesMs = 500
-// Time for a withdrawal between two tries of a review whose consent cannot be checked.
-const retryMs = 1_200
 
 let given: InProcessPlatform
 let platform: RunningPlatform
@@ -35,7 +32,6 @@ beforeAll(async () => {
   given = await startInProcessPlatform({
     ESDB_URL: process.env['ESDB_URL'],
     READ_YOUR_WRITES_MS: String(readYourWritesMs),
-    PROVIDER_START_RETRY_SCHEDULE_MS: [retryMs, retryMs].join(','),
   })
   ;({ platform, provider, api, terms } = given)
 })
@@ -49,13 +45,6 @@ afterAll(() => given.close())
 
 async function stop(): Promise<void> {
   expect(await platform.runner?.stop(projector)).toBe(true)
-}
-
-/** Stops the projector and lets it miss a decision. Before that its rows are complete and may be used. */
-async function stopBehind(): Promise<void> {
-  const somebody = await registerPatient(api)
-  await stop()
-  await decideConsent(api, somebody, terms, 'denied')
 }
 
 async function resume(): Promise<void> {
@@ -79,24 +68,13 @@ async function untilReviewIs(assessmentId: string, status: string): Promise<unkn
   })
 }
 
-/** Waits until the consent check has run so often without a reliable answer. */
-async function untilDeferred(assessmentId: string, times = 1): Promise<void> {
-  const { eventstore_url: url, org_id: orgId } = platform.credentials
-  const stream = `ai_review-${orgId}-${textAt(await reviewOf(assessmentId), 'id')}`
-  const deferred = await waitFor('a start that is put off', async () => {
-    const facts = await eventsOf(url ?? '', stream)
-    return facts.filter(({ type }) => type === 'AiReviewStartDeferred')[times - 1]
-  })
-  expect(deferred.data).toMatchObject({ classification: 'consent_check_unavailable' })
-}
-
 async function callsOf(image: Photograph): Promise<readonly string[]> {
   const calls = await provider.calls()
   const caseId = calls.find(({ sha256 }) => sha256 === image.sha256)?.caseId
   return calls.filter((call) => caseId !== undefined && call.caseId === caseId).map(({ call }) => call)
 }
 
-test('while the consent records are stopped, writes succeed, GETs return old data, and no review uses it', async () => {
+test('while the consent records are stopped, writes succeed, GETs return old data, and no check does', async () => {
   const patientId = await consentedPatient(api, terms)
   await stop()
 
@@ -132,20 +110,14 @@ test('while the consent records are stopped, writes succeed, GETs return old dat
   expect(answered.body).toMatchObject({ status: 'withdrawn', granted: false })
 })
 
-test('while the consent records are stopped and miss no decision, a review uses them', async () => {
-  const patientId = await consentedPatient(api, terms)
-  await stop()
-  expect(await endOf(api, await requested(patientId))).toMatchObject({ status: 'completed' })
-})
-
 test('a consent withdrawn meanwhile stops the review, although GET still returns the old decision', async () => {
   const patientId = await consentedPatient(api, terms)
-  await stopBehind()
-  const id = await requested(patientId)
-  await untilDeferred(id)
+  await stop()
   await decideConsent(api, patientId, terms, 'withdrawn')
-  const record = await endOf(api, id)
-  expect(record).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
+  const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
+  expect(status.body).toMatchObject({ granted: true })
+  const id = await requested(patientId)
+  expect(await endOf(api, id)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
   expect(await reviewOf(id)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
   expect(await provider.calls()).toEqual([])
 })
@@ -166,26 +138,12 @@ test('after a consent is withdrawn the provider analyses nothing, although the i
   expect(await callsOf(image)).toEqual(['case', 'image'])
 })
 
-test('a review waits for a consent that cannot be checked, then continues, or fails for that reason', async () => {
-  const consenting = await consentedPatient(api, terms)
-  await stopBehind()
+test('a review needs no read model: a consent that the records miss counts, and so does none', async () => {
+  await stop()
+  const patientId = await consentedPatient(api, terms)
+  expect(await endOf(api, await requested(patientId))).toMatchObject({ status: 'completed' })
   const undecided = await requested(await registerPatient(api))
-  await untilDeferred(undecided, 2)
-  // It begins two tries later, so it has two tries left when the other has none.
-  const granted = await requested(consenting)
-  expect(await endOf(api, undecided, 50_000)).toMatchObject({
-    status: 'failed',
-    error: { code: 'PROVIDER_UNAVAILABLE' },
-  })
-  expect(await reviewOf(undecided)).toMatchObject({
-    status: 'failed',
-    errorClassification: 'consent_check_unavailable',
-  })
-  expect(await provider.calls()).toEqual([])
-
-  await untilDeferred(granted)
-  await resume()
-  expect(await endOf(api, granted)).toMatchObject({ status: 'completed' })
+  expect(await endOf(api, undecided)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
 })
 
 test('a consent withdrawn while the result is awaited cancels the review, and ends the polls', async () => {
