@@ -238,7 +238,7 @@ describe('a command that cannot run ends with 1 and names the reason', { concurr
 
   test.each([
     [['stop', 'cases'], 'there is no command projections stop'],
-    [['rebuild', 'nobody'], 'there is no projector nobody: projectors are ai_review_todo, ai_reviews,'],
+    [['rebuild', 'nobody'], 'there is no projector nobody: projectors are access_log, ai_review_todo, ai_reviews,'],
     [['skip', 'cases', '5/5'], 'needs --reason TEXT'],
   ])('wrong usage, projections %j, ends with 2', async (args, message) => {
     const { code, out, err } = await command(...args)
