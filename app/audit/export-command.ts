@@ -1,13 +1,9 @@
 import { v7 } from 'uuid'
-import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
-import type { Pool } from '../../platform/database/database.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
-import { partsOf } from '../../read-api/audit/subject-queries.ts'
 import { createExports } from '../export/exports.ts'
 import { writeFolder, type WrittenFolder } from '../export/export-folder.ts'
 import { recordOperatorAccess } from './operator-access.ts'
-import { openOperatorServices } from './operator-services.ts'
+import { openOperatorServices, organisationOf } from './operator-services.ts'
 import type { ExportFolderOrder } from './orders.ts'
 
 /**
@@ -20,7 +16,7 @@ export async function exportToFolder(
 ): Promise<WrittenFolder> {
   const { services, accessLog, close } = await openOperatorServices(env)
   try {
-    const orgId = await organisationOf(services.pool, patientId)
+    const orgId = await organisationOf(services.pool, 'patient', patientId)
     await recordOperatorAccess(accessLog, {
       orgId,
       persons: { patientId },
@@ -32,11 +28,4 @@ export async function exportToFolder(
   } finally {
     await close()
   }
-}
-
-async function organisationOf(pool: Pool, patientId: string): Promise<TenantId> {
-  const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: ['patient'] } as const
-  for await (const { stream } of partsOf(pool, { kind: 'patient', id: patientId, tenant: null }, question))
-    return parseOwnedStream(stream).orgId
-  throw new Error(`nothing is known of patient ${patientId}`)
 }

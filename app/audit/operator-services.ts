@@ -5,14 +5,17 @@ import { auditRecords } from '../../contracts/audit/records-in-order.ts'
 import { openProvenance } from '../../contracts/audit/provenance.ts'
 import { openSealedLog } from '../../contracts/audit/sealed-log.ts'
 import { openChannels } from '../../contracts/events/channels.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { createReadPositions } from '../../engine/projections/read-positions.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
-import { createPool } from '../../platform/database/database.ts'
+import { createPool, type Pool } from '../../platform/database/database.ts'
 import { createCursors } from '../../platform/http/cursors.ts'
 import { createTokenIssuer } from '../../platform/http/tokens.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
 import { readModels } from '../../projections/registry.ts'
+import { partsOf } from '../../read-api/audit/subject-queries.ts'
 import { countStreams } from '../../read-api/events/streams-of-clients.ts'
 import { pastOfServices } from '../as-of/past-of-services.ts'
 import { projectedStreams } from '../projections/projected-streams.ts'
@@ -28,6 +31,16 @@ export interface OperatorServices {
   readonly services: ServiceDependencies
   readonly accessLog: AccessLog
   readonly close: () => Promise<void>
+}
+
+const nameOf = { patient: 'patient', ai_review: 'AI review' } as const
+
+/** @throws Error if nothing is known of the subject */
+export async function organisationOf(pool: Pool, kind: keyof typeof nameOf, id: string): Promise<TenantId> {
+  const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: [kind] } as const
+  for await (const { stream } of partsOf(pool, { kind, id, tenant: null }, question))
+    return parseOwnedStream(stream).orgId
+  throw new Error(`nothing is known of ${nameOf[kind]} ${id}`)
 }
 
 export async function openOperatorServices(env: Environment): Promise<OperatorServices> {

@@ -1,16 +1,8 @@
-import { v7 } from 'uuid'
-import { openAccessLog } from '../../commands/audit/access-log.ts'
-import { openProvenance } from '../../contracts/audit/provenance.ts'
 import { ProvenanceReply } from '../../contracts/audit/provenance-record.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
-import { createPool, type Pool } from '../../platform/database/database.ts'
 import { personalReaderOf } from '../../platform/http/personal-members.ts'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
-import { createLogger } from '../../platform/observability/logging.ts'
-import { partsOf } from '../../read-api/audit/subject-queries.ts'
-import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import { openAuditServers } from './audit-servers.ts'
 import { recordOperatorAccess } from './operator-access.ts'
+import { openOperatorServices, organisationOf } from './operator-services.ts'
 import type { ProvenanceOrder } from './orders.ts'
 
 const contentOf = personalReaderOf(ProvenanceReply)
@@ -21,34 +13,17 @@ const contentOf = personalReaderOf(ProvenanceReply)
  * @throws Error if the review is unknown, not ended or not sealed
  */
 export async function provenanceText(env: Environment, { reviewId, isJson }: ProvenanceOrder): Promise<string> {
-  const servers = await openAuditServers(env)
-  const { configuration, store } = servers
-  const logger = createLogger({ level: 'silent' })
-  const pool = createPool({ url: configuration.databaseUrl ?? '', max: 2, name: 'platform audit', logger })
-  const accessLog = openAccessLog({ store, configuration, logger, now: () => new Date(), newId: v7 })
+  const { services, accessLog, close } = await openOperatorServices(env)
   try {
-    const orgId = await organisationOf(pool, reviewId)
-    if (orgId === undefined) throw new Error(`nothing is known of AI review ${reviewId}`)
-    const reply = await openProvenance(servers).of(orgId, reviewId)
+    const orgId = await organisationOf(services.pool, 'ai_review', reviewId)
+    const reply = await services.provenance.of(orgId, reviewId)
     const persons = { patientId: reply.document.patient.id }
     const categories = [...(contentOf?.(reply) ?? [])]
     await recordOperatorAccess(accessLog, { orgId, persons, categories, operation: 'getAiReviewProvenance' })
     return isJson ? JSON.stringify(reply) : linesOf(reply).join('\n')
   } finally {
-    await accessLog.close()
-    await pool.end()
-    await servers.close()
+    await close()
   }
-}
-
-/** The stream of the review names its organisation. */
-async function organisationOf(pool: Pool, reviewId: string): Promise<TenantId | undefined> {
-  const subject = { kind: 'ai_review', id: reviewId, tenant: null } as const
-  const categories = [aiReviews.category]
-  const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories } as const
-  for await (const { stream } of partsOf(pool, subject, question))
-    return tenantOfFact(stream.slice(`${aiReviews.category}-`.length, -`-${reviewId}`.length))
-  return undefined
 }
 
 /** One fact a line, with its event. */

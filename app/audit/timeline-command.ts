@@ -1,14 +1,10 @@
-import { v7 } from 'uuid'
-import { openAccessLog } from '../../commands/audit/access-log.ts'
-import { auditRecords, type StoredRecord } from '../../contracts/audit/records-in-order.ts'
+import type { StoredRecord } from '../../contracts/audit/records-in-order.ts'
 import { personOf, timelineItemOf } from '../../contracts/audit/timeline.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
-import { createPool } from '../../platform/database/database.ts'
 import { noOrganisation, tenantOfFact } from '../../platform/kit/tenants.ts'
-import { createLogger } from '../../platform/observability/logging.ts'
 import { isSubject, partsOf } from '../../read-api/audit/subject-queries.ts'
-import { openAuditServers } from './audit-servers.ts'
 import { recordOperatorAccess } from './operator-access.ts'
+import { openOperatorServices } from './operator-services.ts'
 import type { TimelineOrder } from './orders.ts'
 
 /**
@@ -17,17 +13,14 @@ import type { TimelineOrder } from './orders.ts'
  * @throws Error if nothing is known of the subject
  */
 export async function* timelineLines(env: Environment, order: TimelineOrder): AsyncGenerator<string, void, undefined> {
-  const servers = await openAuditServers(env)
-  const { configuration, store } = servers
-  const logger = createLogger({ level: 'silent' })
-  const pool = createPool({ url: configuration.databaseUrl ?? '', max: 2, name: 'platform audit', logger })
-  const accessLog = openAccessLog({ store, configuration, logger, now: () => new Date(), newId: v7 })
+  const { services, accessLog, close } = await openOperatorServices(env)
+  const { pool, records } = services
   const subject = { ...order.subject, tenant: null }
   const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: undefined } as const
   try {
     if (!(await isSubject(pool, subject))) throw new Error(`nothing is known of ${subject.kind} ${subject.id}`)
     const reading = { order: 'asc', after: undefined, isOpened: order.isOpened } as const
-    for await (const record of auditRecords(store).inOrder(partsOf(pool, subject, question), reading)) {
+    for await (const record of records.inOrder(partsOf(pool, subject, question), reading)) {
       await recordOperatorAccess(accessLog, {
         orgId: record.metadata.orgId === undefined ? noOrganisation : tenantOfFact(record.metadata.orgId),
         persons: personOf(record),
@@ -37,9 +30,7 @@ export async function* timelineLines(env: Environment, order: TimelineOrder): As
       yield order.isJson ? JSON.stringify(timelineItemOf(record, null)) : textOf(record)
     }
   } finally {
-    await accessLog.close()
-    await pool.end()
-    await servers.close()
+    await close()
   }
 }
 

@@ -96,9 +96,9 @@ export class ProcessWorker implements BudgetMember {
 
   /** A batch made or moved rows that are due then. */
   wakeFor(work: NewWork): void {
-    if (work === 'unknown') this.#nextDue = 'unknown'
-    else for (const dueMs of work) this.#hearDue(dueMs)
     const nowMs = this.#options.now().getTime()
+    if (work === 'unknown') this.#nextDue = 'unknown'
+    else for (const dueMs of work) if (dueMs > nowMs) this.#hearDue(dueMs)
     if (work === 'unknown' || work.some((dueMs) => dueMs <= nowMs)) this.wakeForNewRows()
     else if (work.length > 0) this.wakeUp()
   }

@@ -14,19 +14,20 @@ import { fitOf } from './schema.ts'
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
 
+/** A part of a batch, and the member whose events it has. */
+export interface PartOfMember {
+  readonly member: Member
+  readonly part: BatchPart
+}
+
 export interface WriteListener {
-  /** The parts of these members are stored. `changed` lists the written tables, `schema.table`. */
-  written(parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]): void
+  /** These parts are stored. `changed` lists the written tables, `schema.table`. */
+  written(entries: readonly PartOfMember[], changed: readonly string[]): void
   /** Another instance moved the member's checkpoint. */
   lost(member: Member): void
   /** The member cannot process an event. The failure is already recorded. */
   failed(member: Member, failure: ProjectionFailure): void
   databaseGone(): void
-}
-
-interface Entry {
-  readonly member: Member
-  readonly part: BatchPart
 }
 
 /**
@@ -87,7 +88,7 @@ export class RetryingWriter {
   }
 
   /** Writes the parts of active members. Returns the error if Postgres or a row refused one of them. */
-  async #attempt(entries: readonly Entry[]): Promise<unknown> {
+  async #attempt(entries: readonly PartOfMember[]): Promise<unknown> {
     let isOutcomeUnknown = false
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
       const active = entries.filter(({ member }) => member.isActive)
@@ -123,10 +124,10 @@ export class RetryingWriter {
    * that position. The others now belong to another instance.
    */
   async #sortOutLost(
-    entries: readonly Entry[],
+    entries: readonly PartOfMember[],
     names: readonly string[],
     isOutcomeUnknown: boolean,
-  ): Promise<readonly Entry[]> {
+  ): Promise<readonly PartOfMember[]> {
     const concerned = entries.filter(({ part }) => names.includes(part.projector.name))
     const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
     const written = concerned.filter(({ part: { projector, to } }) => {
@@ -172,12 +173,8 @@ export class RetryingWriter {
     return stored?.get(name)?.position
   }
 
-  #tellWritten(entries: readonly Entry[], changed: readonly string[]): void {
-    this.#listener.written(
-      entries.map(({ part }) => part),
-      entries.map(({ member }) => member),
-      changed,
-    )
+  #tellWritten(entries: readonly PartOfMember[], changed: readonly string[]): void {
+    this.#listener.written(entries, changed)
   }
 
   /** Repeats a small statement until the database accepts it. Undefined only if the runner closes. */
@@ -207,7 +204,7 @@ export class RetryingWriter {
 }
 
 /** The tables that a batch may have written, if the database's answer was lost. */
-function tablesOf(entries: readonly Entry[]): string[] {
+function tablesOf(entries: readonly PartOfMember[]): string[] {
   return [
     ...new Set(
       entries.flatMap(({ part: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),

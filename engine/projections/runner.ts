@@ -3,7 +3,6 @@ import { inTransaction } from '../../platform/database/transaction.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { EventHead } from '../store/errors.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import type { BatchPart } from './checkpoint-moves.ts'
 import {
   beat,
   failureOf,
@@ -19,7 +18,7 @@ import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
-import { RetryingWriter } from './retrying-writer.ts'
+import { RetryingWriter, type PartOfMember } from './retrying-writer.ts'
 import { newRun, isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
@@ -67,8 +66,7 @@ export class ProjectionRunner {
     }
     const { pool, writePool = pool, logger, eventStore, filter, skips } = options
     const writes = {
-      written: (parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]) =>
-        this.#written(parts, members, changed),
+      written: (entries: readonly PartOfMember[], changed: readonly string[]) => this.#written(entries, changed),
       lost: (member: Member) => {
         this.#leave(this.#runOf(member), 'standby')
         this.#wake.abort()
@@ -328,11 +326,12 @@ export class ProjectionRunner {
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
 
-  #written(parts: readonly BatchPart[], members: readonly Member[], changed: readonly string[]): void {
+  #written(entries: readonly PartOfMember[], changed: readonly string[]): void {
+    const parts = entries.map(({ part }) => part)
     const position = parts[0]?.to
     if (position === undefined) return
-    for (const member of members) this.#runOf(member).position = position
-    this.#notify({ projectors: members.map(({ projector }) => projector.name), position, changed, parts })
+    for (const { member } of entries) this.#runOf(member).position = position
+    this.#notify({ projectors: parts.map(({ projector }) => projector.name), position, changed, parts })
   }
 
   #notify(advance: Advance): void {

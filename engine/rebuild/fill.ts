@@ -4,9 +4,8 @@ import type { UndecodableEventError } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { handlerOf, partOf } from '../projections/batch-writer.ts'
 import { failureOf, type ProjectionFailure } from '../projections/checkpoints.ts'
-import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import type { Member, MemberBatch } from '../projections/feed.ts'
-import { RetryingWriter } from '../projections/retrying-writer.ts'
+import { RetryingWriter, type PartOfMember } from '../projections/retrying-writer.ts'
 import { reportOfUndecodable, stopsAt } from '../projections/undecodable.ts'
 import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
@@ -175,9 +174,8 @@ class LaneWriter {
 
   constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
     const listener = {
-      written: (parts: readonly BatchPart[], members: readonly Member[]) => {
-        for (const [index, member] of members.entries())
-          this.#copyOf(member).position = parts[index]?.to ?? member.position
+      written: (entries: readonly PartOfMember[]) => {
+        for (const { member, part } of entries) this.#copyOf(member).position = part.to
       },
       // Inactive from now on, before its target.
       lost: () => undefined,

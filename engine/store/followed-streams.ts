@@ -137,8 +137,8 @@ export class FollowedStreams {
 
   #take(read: Read, event: RecordedEvent): void {
     const { stream, revision } = event
-    if (!stream.includes('-')) this.#kept.set(placeOf(stream, revision), event)
     if (read !== this.#current) return
+    if (!stream.includes('-')) this.#kept.set(placeOf(stream, revision), event)
     const call = this.#underWay.get(stream)
     if (call !== undefined && call.newest < revision) call.newest = revision
     this.#states().take(event)

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { exportOf, failExport, finishExport, removeExport } from '../../commands/audit/export-decisions.ts'
+import type { ExportOrder } from '../../contracts/audit/export.ts'
 import { appends } from '../../engine/processes/appends.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
@@ -20,13 +21,9 @@ export async function writeZip(
   { store, exports, failpoint }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const {
-    key: exportId,
-    orgId: tenant,
-    payload: { patientId },
-  } = todo
-  const target = auditExports.of(tenant, patientId)
-  const order = { exportId, tenant, patientId }
+  const order = orderOf(todo)
+  const { exportId } = order
+  const target = exportsOf(order)
   const { state } = await store.load(target)
   if (exportOf(state, exportId)?.status !== 'running') {
     await exports.end(exportId)
@@ -52,15 +49,12 @@ export async function giveUp(
   { store, exports }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const {
-    key: exportId,
-    orgId: tenant,
-    payload: { patientId },
-  } = todo
+  const order = orderOf(todo)
+  const { exportId } = order
   await exports.end(exportId)
   const ended = { exportId, errorCode: 'TIMED_OUT', now: step.now() }
   const decide = (state: Parameters<typeof failExport>[1]) => failExport(ended, state)
-  return appends(store, auditExports.of(tenant, patientId), decide, todo.command('exports.give-up'))
+  return appends(store, exportsOf(order), decide, todo.command('exports.give-up'))
 }
 
 /** Removes the ZIP file, and what interrupted writings left. */
@@ -69,14 +63,20 @@ export async function removeObjects(
   { store, objects }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const {
-    key: exportId,
-    orgId: tenant,
-    payload: { patientId },
-  } = todo
-  const prefix = exportPrefix({ exportId, tenant, patientId })
+  const order = orderOf(todo)
+  const { exportId } = order
+  const prefix = exportPrefix(order)
   await objects.abandonParts(prefix)
   for await (const { key } of objects.list(prefix)) await objects.remove(key)
   const decide = (state: Parameters<typeof removeExport>[1]) => removeExport({ exportId, now: step.now() }, state)
-  return appends(store, auditExports.of(tenant, patientId), decide, todo.command('exports.remove'))
+  return appends(store, exportsOf(order), decide, todo.command('exports.remove'))
+}
+
+function orderOf({ key, orgId, payload: { patientId } }: Todo<ExportPayload>): ExportOrder {
+  return { exportId: key, tenant: orgId, patientId }
+}
+
+/** One stream has all exports of a patient. */
+function exportsOf({ tenant, patientId }: ExportOrder) {
+  return auditExports.of(tenant, patientId)
 }

@@ -233,8 +233,7 @@ describe('a refused small batch', () => {
     await writing
     await impatient.end()
     expect(writes.written).toHaveBeenLastCalledWith(
-      [expect.objectContaining({ to: place(2n) })],
-      [member],
+      [{ member, part: expect.objectContaining({ to: place(2n) }) }],
       ['ticket_counts.counts'],
     )
     expect(writes.lost).not.toHaveBeenCalled()
