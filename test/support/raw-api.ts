@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type Client } from 'clinical-assessment-client/source'
 
 /** An answer of the API: status, headers and the parsed body (undefined if empty). */
@@ -53,6 +54,14 @@ export function createApiClient(baseUrl: string, token: string): ApiClient {
       return answerOf(response)
     },
   }
+}
+
+/** Sends again while the answer is 503, as its detail asks for. A busy machine answers so to some of many requests at once. */
+export async function sendUntilAnswered(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+  const answer = await send()
+  if (answer.status !== 503) return answer
+  await sleep(Number(answer.headers.get('retry-after')) * 1000)
+  return sendUntilAnswered(send)
 }
 
 async function answerOf(response: Response): Promise<ApiAnswer> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
-import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
+import { sendUntilAnswered, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { comparePositions, parsePosition, type Position } from '../../../platform/kit/positions.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -203,7 +203,9 @@ describe('a review that is cancelled', () => {
   test('two hundred times at once is cancelled once', async () => {
     const job = await running('awaiting_result')
     const answers = await Promise.all(
-      Array.from({ length: 200 }, () => cancel(job.reviewId, { 'idempotency-key': 'cancel-200' })),
+      Array.from({ length: 200 }, () =>
+        sendUntilAnswered(() => cancel(job.reviewId, { 'idempotency-key': 'cancel-200' })),
+      ),
     )
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
@@ -299,7 +301,7 @@ describe('a review that is superseded', () => {
     const job = await running('awaiting_result')
     const body = { images: [imageOf(job)] }
     const send = () => supersede(job, body, { 'idempotency-key': 'supersede-200' })
-    const answers = await Promise.all(Array.from({ length: 200 }, send))
+    const answers = await Promise.all(Array.from({ length: 200 }, () => sendUntilAnswered(send)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
     expect(new Set(answers.map((answer) => textAt(answer.body, 'aiReviewId'))).size).toBe(1)
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
+import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { createReadPositions, type ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
@@ -50,6 +51,11 @@ async function startRunner(): Promise<void> {
   runner.start()
   await runner.caughtUp()
   await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
+  // Before their first sign of life, nobody waits for the projectors.
+  await vi.waitFor(async () => {
+    const checkpoints = await readCheckpoints(pool, [ticketBoard.name, ticketCounts.name])
+    expect([...checkpoints.values()].map(({ heartbeatAgeMs }) => heartbeatAgeMs)).not.toContain(null)
+  })
 }
 
 function reader(options: { isInProcess: boolean; silenceMs?: number }): ReadPositions {
