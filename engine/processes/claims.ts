@@ -1,5 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
+import { contractVersion } from '../../platform/http/common-headers.ts'
+import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
 import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
 import type { Position } from '../../platform/kit/positions.ts'
@@ -26,6 +28,10 @@ export interface Completion {
   readonly failures: number
   /** The streams contain the result. */
   readonly isDone: boolean
+  /** Why the last run failed or was put off. Null if it did not; undefined if nothing ran, or another attempt runs. */
+  readonly error?: ErrorSummary | null | undefined
+  /** When the run ended. */
+  readonly endedAt?: Date
 }
 
 interface ClaimedRow {
@@ -41,6 +47,18 @@ interface ClaimedRow {
 
 /** A row keeps this many ends of leases: a process that dies at each start must not let it grow. */
 const mostEndedLeases = 8
+
+/** Each column keeps its value if nothing ran. `$4` is the version of this program. */
+const failureColumns = [
+  ['error_class', 'x.error_class'],
+  ['error_code', 'x.error_code'],
+  ['error_host', 'x.error_host'],
+  ['first_failed_at', 'case when x.is_failed then coalesce(c.first_failed_at, x.failed_at) end'],
+  ['last_failed_at', 'case when x.is_failed then x.failed_at end'],
+  ['failed_version', 'case when x.is_failed then $4::text end'],
+]
+  .map(([column, value]) => `${column} = case when x.is_failed is null then c.${column} else ${value} end`)
+  .join(', ')
 
 /** Connections for claims. `Pool` or a connection in a transaction. */
 type Connection = Pick<Pool, 'query'>
@@ -113,7 +131,7 @@ export class Claims {
 
   /** Gives rows back, unless another worker has taken them over. */
   async complete(completions: readonly Completion[], via = this.#pool): Promise<void> {
-    const rows = completions.map(({ key, step, notBefore, fence, failures, isDone }) => ({
+    const rows = completions.map(({ key, step, notBefore, fence, failures, isDone, error, endedAt = notBefore }) => ({
       key,
       step,
       not_before: notBefore,
@@ -121,13 +139,20 @@ export class Claims {
       fence_prepare: fence?.prepare.toString() ?? null,
       failures,
       is_done: isDone,
+      is_failed: error === undefined ? null : error !== null,
+      error_class: error?.class ?? null,
+      error_code: error?.code ?? null,
+      error_host: error?.host ?? null,
+      failed_at: endedAt,
     }))
     await this.#query(
       `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
-         fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)
-       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean)
+         fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare),
+         ${failureColumns}
+       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean,
+         is_failed boolean, error_class text, error_code text, error_host text, failed_at timestamptz)
        where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [this.#process, this.#worker.id, JSON.stringify(rows)],
+      [this.#process, this.#worker.id, JSON.stringify(rows), contractVersion],
       via,
     )
   }

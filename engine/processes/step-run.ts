@@ -1,4 +1,5 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
+import { errorOf, type ErrorSummary } from '../../platform/outbound/error-of.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
 import type { Claimed, Completion } from './claims.ts'
 import type { StepContext, StepOutcome, TodoRow } from './process.ts'
@@ -67,6 +68,13 @@ export async function runStep(
   }
 }
 
+/** For operators. A step that waits for another attempt has neither failed nor succeeded. */
+function failureOf(result: StepResult): ErrorSummary | null | undefined {
+  if ('error' in result) return errorOf(result.error)
+  if (result.kind === 'wait') return undefined
+  return result.kind === 'retry' ? { class: 'put_off', code: result.reason, host: null } : null
+}
+
 /** When the row may be claimed again, and which position its list must have passed before. */
 export function completionOf(
   { todo: { key, step }, failures }: Pick<Claimed, 'todo' | 'failures'>,
@@ -74,7 +82,7 @@ export function completionOf(
   now: Date,
   random: () => number,
 ): Completion {
-  const row = { key, step, fence: undefined, isDone: false }
+  const row = { key, step, fence: undefined, isDone: false, error: failureOf(result), endedAt: now }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   const later = (backoff: typeof afterError): Completion => {
     return { ...row, notBefore: after(backoffMs(backoff, failures + 1, random)), failures: failures + 1 }

@@ -37,6 +37,12 @@ const runtimeTables = `
     fence_prepare numeric(20, 0) not null,
     failures integer not null,
     ended_leases timestamptz[] not null default '{}',
+    error_class text,
+    error_code text,
+    error_host text,
+    first_failed_at timestamptz,
+    last_failed_at timestamptz,
+    failed_version text,
     primary key (process, key, step)
   );
   create table if not exists runtime.reports (
@@ -52,7 +58,15 @@ const laterColumns = {
     copy_id: 'uuid not null default gen_random_uuid()',
     shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
   },
-  claims: { ended_leases: `timestamptz[] not null default '{}'` },
+  claims: {
+    ended_leases: `timestamptz[] not null default '{}'`,
+    error_class: 'text',
+    error_code: 'text',
+    error_host: 'text',
+    first_failed_at: 'timestamptz',
+    last_failed_at: 'timestamptz',
+    failed_version: 'text',
+  },
 }
 
 /** Creates the runtime's own schema if it is missing. Safe on several instances at once. */

@@ -16,7 +16,7 @@ interface EgressErrorOptions {
   readonly mayHaveBeenSent?: boolean
 }
 
-/** An outbound call without an answer. It contains no address and no part of the answer. */
+/** An outbound call without an answer. It contains the host at most, no path and no part of the answer. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
   readonly isSafeToLog = true
@@ -25,6 +25,8 @@ export class EgressError extends Error {
   readonly retryAfterMs: number | undefined
   /** False if the request certainly was not sent; true if the other side may have acted on it. */
   readonly mayHaveBeenSent: boolean
+  /** The server that was called, for operators. No log line contains it. */
+  host: string | undefined
 
   constructor(code: EgressErrorCode, { cause, retryAfterMs, mayHaveBeenSent = false }: EgressErrorOptions = {}) {
     super(code, { cause })

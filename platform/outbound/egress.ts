@@ -118,13 +118,13 @@ export function createEgress({
       const url = parseUrl(given)
       const circuit = circuitOf(url, request)
       const waitMs = breaker.waitMs(circuit)
-      if (waitMs > 0) throw new EgressError('circuit_open', { retryAfterMs: waitMs })
+      if (waitMs > 0) throw ofHost(url, new EgressError('circuit_open', { retryAfterMs: waitMs }))
       try {
         const response = await send(url, request)
         breaker.report(circuit, 'success')
         return response
       } catch (error) {
-        const failure = toEgressError(error)
+        const failure = ofHost(url, toEgressError(error))
         if (failure.code === 'address_forbidden')
           logger?.warn(
             {
@@ -269,6 +269,11 @@ function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressRe
     json: async () => readJsonText((await readAll(body())).toString('utf8')),
     discard: () => drain(limited ?? answer.body),
   }
+}
+
+function ofHost({ host }: URL, failure: EgressError): EgressError {
+  failure.host = host
+  return failure
 }
 
 function parseUrl(given: string | URL): URL {

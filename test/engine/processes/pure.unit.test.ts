@@ -64,7 +64,18 @@ describe('the completion of a step', () => {
       notBefore: now,
       fence: position,
       failures: 0,
+      error: null,
+      endedAt: now,
     })
+  })
+
+  it('records why a step failed or was put off, and nothing while another attempt runs', () => {
+    const refused = Object.assign(new Error('canary'), { code: 'ECONNREFUSED', address: '10.0.0.1', port: 5432 })
+    expect(completed({ error: refused }).error).toEqual({ class: 'Error', code: 'ECONNREFUSED', host: '10.0.0.1:5432' })
+    const putOff = completed({ kind: 'retry', after: 1_500, reason: 'circuit_open' })
+    expect(putOff.error).toEqual({ class: 'put_off', code: 'circuit_open', host: null })
+    expect(completed({ kind: 'wait', until: now }).error).toBeUndefined()
+    expect(completed({ kind: 'done' }).error).toBeNull()
   })
 
   it('delays a row more each time if its step appends nothing or throws', () => {

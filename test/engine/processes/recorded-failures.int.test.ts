@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
+import { contractVersion } from '../../../platform/http/common-headers.ts'
+import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
+import { Claims } from '../../../engine/processes/claims.ts'
+import type { StepResult } from '../../../engine/processes/step-run.ts'
+import { completionOf } from '../../../engine/processes/step-run.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { errands } from './errands.ts'
+
+let database: FreshDatabase
+let pool: Pool
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = createClaimsPool({ url: database.url, max: 1 })
+  await ensureRuntimeSchema(pool)
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+beforeEach(async () => {
+  await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
+  await pool.query('truncate runtime.claims')
+  await pool.query(
+    `insert into errand_list.todo (key, step, org_id, due_at, payload, lane) values ('a', 'run', 'org-1', $1, '{}', '-')`,
+    [at(-1)],
+  )
+})
+
+const at = (ms: number) => new Date(Date.parse('2030-01-01T00:00:00.000Z') + ms)
+const thrown = (code: string): StepResult => ({ error: Object.assign(new Error('canary'), { code }) })
+
+/** Claims the row at that instant, and ends its step so. Returns what the claim then records. */
+async function runEndingWith(result: StepResult, ms: number) {
+  const claims = new Claims(pool, { name: 'errands', list: errands.list, steps: ['run'] }, { id: 'worker' })
+  const [claimed] = await claims.claim(1, at(ms), at(ms + 20_000))
+  if (claimed === undefined) return expect.unreachable('the row was not claimed')
+  await claims.complete([completionOf(claimed, result, at(ms), () => 0)])
+  const { rows } = await pool.query<object>(
+    'select error_class, error_code, first_failed_at, last_failed_at, failed_version from runtime.claims',
+  )
+  return rows[0]
+}
+
+describe('the failure of a step', () => {
+  it('is recorded with its first and last instant and the version, until a run succeeds', async () => {
+    const first = { error_class: 'Error', error_code: 'EPIPE', first_failed_at: at(0), last_failed_at: at(0) }
+    expect(await runEndingWith(thrown('EPIPE'), 0)).toEqual({ ...first, failed_version: contractVersion })
+    const second = { ...first, error_code: 'ECONNRESET', last_failed_at: at(60_000), failed_version: contractVersion }
+    expect(await runEndingWith(thrown('ECONNRESET'), 60_000)).toEqual(second)
+    expect(await runEndingWith({ kind: 'wait', until: at(120_000) }, 120_000)).toEqual(second)
+    expect(await runEndingWith({ kind: 'retry', after: 1, reason: 'circuit_open' }, 180_000)).toMatchObject({
+      error_class: 'put_off',
+      error_code: 'circuit_open',
+      first_failed_at: at(0),
+      last_failed_at: at(180_000),
+    })
+    expect(await runEndingWith({ kind: 'done' }, 240_000)).toEqual({
+      error_class: null,
+      error_code: null,
+      first_failed_at: null,
+      last_failed_at: null,
+      failed_version: null,
+    })
+  })
+})
