@@ -87,10 +87,25 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'joined-reads-old-rows',
     fault: 'a change that reads a table is joined with one that writes it, and reads the rows from before',
-    file: 'engine/projections/joined-writes.ts',
-    at: 'isJoinable / && 1',
-    becomes: 'false',
-    caughtBy: { [joinedWrites]: 'leaves the same rows as one that was never joined if it ' },
+    file: 'engine/projections/statements-at-once.ts',
+    at: 'mayRunAtOnce / !',
+    becomes: 'true',
+    caughtBy: {
+      [joinedWrites]: 'reads what it has written',
+      'test/engine/projections/statements-at-once.int.test.ts':
+        'batches give the same rows and refusals as one statement',
+    },
+  },
+  {
+    name: 'joined-in-any-order',
+    fault: 'a batch that removes the row of another change of the batch is written as one statement',
+    file: 'engine/projections/statements-at-once.ts',
+    at: 'mayRunAtOnce / commute()',
+    becomes: 'true',
+    caughtBy: {
+      'test/engine/projections/statements-at-once.int.test.ts':
+        'batches give the same rows and refusals as one statement',
+    },
   },
   {
     name: 'joined-uncounted',
