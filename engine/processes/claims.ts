@@ -185,19 +185,23 @@ export class Claims {
     )
   }
 
-  /** Forgets claims whose rows the list has removed. */
-  async sweep(now: Date): Promise<void> {
-    await this.#query(
+  /** Forgets claims whose rows the list has removed. False if no claim of the process is left. */
+  async sweep(now: Date): Promise<boolean> {
+    const { rows } = await this.#query<{ is_left: boolean }>(
       `with forgotten as (
          select c.process, c.key, c.step from runtime.claims c, runtime.projectors p
          where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}
            and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
            and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)
          for update of c skip locked
+       ), deleted as (
+         delete from runtime.claims c using forgotten f where c.process = f.process and c.key = f.key and c.step = f.step
+         returning 1
        )
-       delete from runtime.claims c using forgotten f where c.process = f.process and c.key = f.key and c.step = f.step`,
+       select (select count(*) from runtime.claims where process = $1) > (select count(*) from deleted) as is_left`,
       [this.#process, this.#list.name, now, this.#list.version],
     )
+    return rows[0]?.is_left ?? true
   }
 
   #query<Row extends QueryResultRow>(

@@ -21,6 +21,8 @@ interface ProcessWorkerOptions {
   readonly now: () => Date
   readonly random: () => number
   readonly pollMs: number
+  /** Whether this instance hears of every new row in memory. Then it only polls seldom. */
+  readonly hearsAll: () => boolean
   readonly budget: WorkerBudget
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
@@ -48,8 +50,10 @@ const quietMs = 20
  * is busy.
  */
 const firstLook = { firstMs: 25, mostMs: 200 }
-/** Milliseconds between two sweeps of forgotten claims. */
+/** Milliseconds between two sweeps of forgotten claims, while there are claims. */
 const sweepMs = 5_000
+/** Milliseconds between two claims without news in an instance that hears of every new row. */
+const seldomMs = 15_000
 
 /** The worker of one process in this instance: claims due rows, runs their steps, gives the claims back. */
 export class ProcessWorker implements BudgetMember {
@@ -74,6 +78,7 @@ export class ProcessWorker implements BudgetMember {
   /** On the monotonic clock. */
   #claimedMs = Number.NEGATIVE_INFINITY
   #sweptMs = Number.NEGATIVE_INFINITY
+  #mayHaveClaims = true
 
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
@@ -141,25 +146,32 @@ export class ProcessWorker implements BudgetMember {
 
   /** Returns for how many milliseconds there is nothing to do without news. */
   async #round(): Promise<number> {
-    const { budget, pollMs, now } = this.#options
+    const { budget, now } = this.#options
     await this.giveBack()
     const limit = budget.roomFor(this)
     if (limit > 0) await this.#look(limit)
     const nowMs = performance.now()
-    if (nowMs >= this.#sweptMs + sweepMs) {
+    if (this.#mayHaveClaims && nowMs >= this.#sweptMs + sweepMs) {
       this.#sweptMs = nowMs
-      await this.#claims.sweep(now())
+      this.#mayHaveClaims = await this.#claims.sweep(now())
     }
-    if (limit === 0) return Math.min(pollMs, sweepMs)
+    const pollMs = this.#pollMs()
+    const restMs = this.#mayHaveClaims ? Math.min(pollMs, sweepMs) : pollMs
+    if (limit === 0) return restMs
     const readMs = this.#nextDue === 'unknown' ? this.#claimedMs + quietMs - performance.now() : Infinity
-    return Math.max(1, Math.min(pollMs, sweepMs, readMs, this.#untilDueMs()))
+    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs()))
+  }
+
+  #pollMs(): number {
+    const { hearsAll, pollMs } = this.#options
+    return hearsAll() ? Math.max(pollMs, seldomMs) : pollMs
   }
 
   /** Claims if there may be rows. Otherwise reads when the next row is due, unless this is known. */
   async #look(limit: number): Promise<void> {
-    const { pollMs, now } = this.#options
+    const { now } = this.#options
     const sinceClaimMs = performance.now() - this.#claimedMs
-    if (this.#news > this.#seen || sinceClaimMs >= pollMs || this.#untilDueMs() <= 0) await this.#claim(limit)
+    if (this.#news > this.#seen || sinceClaimMs >= this.#pollMs() || this.#untilDueMs() <= 0) await this.#claim(limit)
     else if (this.#nextDue === 'unknown' && sinceClaimMs >= quietMs)
       this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(now()))
   }
@@ -190,6 +202,7 @@ export class ProcessWorker implements BudgetMember {
     }
     // A full claim may have left due rows.
     if (claimed.length < limit) this.#seen = news
+    if (claimed.length > 0) this.#mayHaveClaims = true
     this.#beginAll(claimed, lease)
     this.#claimedAt = at
     const hasPassed =
@@ -243,8 +256,8 @@ export class ProcessWorker implements BudgetMember {
     }
     const completion = completionOf({ todo, failures }, result, now(), random)
     this.#ended.push(completion)
-    // A row that is done changes with the list.
-    if (!completion.isDone) this.#hearDue(completion.notBefore.getTime())
+    // A row that is done changes with the list. If it does not, it is tried again.
+    this.#hearDue(completion.notBefore.getTime() + (completion.isDone ? this.#options.pollMs : 0))
     this.#keys?.end(concurrencyKey, verdictOf(result), now())
   }
 

@@ -30,7 +30,10 @@ export interface WorkersOptions {
   readonly stepTimeoutMs?: number
   /** Longer than the time limit, at most 60,000. Default 20,000. */
   readonly stepLeaseMs?: number
-  /** Milliseconds after which a worker looks for rows without news. Default 1,000. */
+  /**
+   * Milliseconds after which a worker looks for rows without news. Default 1,000. With a runner, and while no other
+   * instance listens, it looks every 15 seconds.
+   */
   readonly pollMs?: number
   readonly random?: () => number
   /** Name of this instance. With it, a start continues at once what an earlier run of the same instance left. */
@@ -50,11 +53,13 @@ export class Workers {
   #unsubscribe: (() => void) | undefined
   readonly #identity: InstanceIdentity | undefined
   readonly #worker = { id: randomUUID() as string }
+  readonly #listeners: Listeners
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    const { instance, pool, logger } = options
+    const { instance, pool, logger, listeners = new Listeners() } = options
+    this.#listeners = listeners
     const signal = this.#closing.signal
     this.#identity = instance === undefined ? undefined : new InstanceIdentity({ instance, pool, logger, signal })
     const shared = new WorkerBudget(options.workers ?? 10)
@@ -75,8 +80,8 @@ export class Workers {
         if (runner === undefined || !isFromHere) this.#wakeFor(lists)
       },
     }
-    const { listeners = new Listeners() } = this.#options
-    this.#loops = Promise.all([this.#work(), listenForLists(pool, listener, listeners, logger, this.#closing.signal)])
+    const listening = listenForLists(pool, listener, this.#listeners, logger, this.#closing.signal)
+    this.#loops = Promise.all([this.#work(), listening])
   }
 
   /** Looks for work now. */
@@ -136,6 +141,7 @@ export class Workers {
       now,
       random,
       pollMs,
+      hearsAll: () => this.#options.runner !== undefined && !this.#listeners.mayBeOthers(),
       budget: concurrency === undefined ? shared : new WorkerBudget(concurrency.workers),
       stepTimeoutMs: timeoutMs,
       stepLeaseMs: leaseMs,

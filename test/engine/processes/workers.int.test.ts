@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { bindProcess } from '../../../engine/processes/bound-process.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
 import { createWorkers, type Workers, type WorkersOptions } from '../../../engine/processes/workers.ts'
-import { notifyWorkers } from '../../../engine/processes/wake-ups.ts'
+import { Listeners, notifyWorkers } from '../../../engine/processes/wake-ups.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
@@ -128,6 +129,24 @@ describe('workers', () => {
     await eventually(async () => expect(await todos()).toBe(0))
     await notifying()
     expect(deps.calls.toSorted()).toEqual(keys.toSorted())
+  })
+
+  it('of an instance that is alone ask the database seldom', async () => {
+    runner = await startList(world)
+    const deps = dependencies()
+    const listeners = new Listeners()
+    startWorkers(deps, { pollMs: 20, listeners })
+    await eventually(() => expect(listeners.mayBeOthers()).toBe(false))
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(async () => expect([deps.calls, await todos()]).toEqual([[key], 0]))
+
+    const queries = vi.spyOn(pool, 'query')
+    await sleep(1_000)
+    const aboutClaims = queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('runtime.claims'))
+    queries.mockRestore()
+    // With polls it would be about fifty.
+    expect(aboutClaims.length).toBeLessThan(15)
   })
 
   it('do not run a step again before its list contains the event that it appended', async () => {
