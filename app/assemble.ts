@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { v7 } from 'uuid'
 import { openAccessLog } from '../commands/audit/access-log.ts'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { openProvenance } from '../contracts/audit/provenance.ts'
@@ -30,6 +29,7 @@ import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
+import { newId } from '../platform/kit/new-id.ts'
 import { requireSealedLog } from './audit/log-went-back.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
@@ -214,7 +214,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const channels = openChannels(answering)
   stop.onStop('work', 'event feed', () => channels.close())
   const streams = countStreams()
-  const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId: v7 }) : undefined
+  const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId }) : undefined
   if (accessLog !== undefined) stop.onStop('work', 'access log', () => accessLog.close())
   const given =
     objects !== undefined && identityProvider !== undefined

@@ -1,38 +1,19 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  randomFillSync,
-  timingSafeEqual,
-  type KeyObject,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { randomPart } from './random-bytes.ts'
 
 const ivBytes = 12
 const tagBytes = 16
-/** A draw of 12 random bytes takes as long as one of 256 times that many. Each thread has its own. */
-const drawn = Buffer.alloc(256 * ivBytes)
-let used = drawn.length
 
 /**
  * AES-256-GCM with a 32-byte key: iv (12 bytes), tag (16 bytes), ciphertext. `place` binds the bytes to their location,
  * so they open nowhere else. The key is an object, because raw bytes would be imported for each call (12 µs of 16).
  */
 export function sealBytes(key: KeyObject, place: string, bytes: Uint8Array): Buffer {
-  const iv = nextIv()
+  const iv = randomPart(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', key, iv)
   cipher.setAAD(Buffer.from(place, 'utf8'))
   const ciphertext = Buffer.concat([cipher.update(bytes), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), ciphertext])
-}
-
-/** Random bytes, valid until the next call. */
-function nextIv(): Uint8Array {
-  if (used === drawn.length) {
-    randomFillSync(drawn)
-    used = 0
-  }
-  used += ivBytes
-  return drawn.subarray(used - ivBytes, used)
 }
 
 /** Reverses `sealBytes`. Throws if key, place or bytes differ. */

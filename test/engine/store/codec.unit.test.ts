@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { Type } from 'typebox'
+import { v4, v5 } from 'uuid'
 import { describe, expect, test } from 'vitest'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
@@ -109,6 +110,11 @@ describe('encoding', () => {
       eventIdOf(context.commandId, 1),
     ])
     expect(eventIdOf('6f8e3a52-8e4f-4d39-9a67-8b5b9a3b0a11', 0)).toBe('23ede143-3dd8-5fff-bde2-ad81fb59604c')
+    for (let index = 0; index < 100; index += 1) {
+      const commandId = v4()
+      expect(eventIdOf(commandId, index)).toBe(v5(String(index), commandId))
+    }
+    expect(() => eventIdOf('not a UUID', 0)).toThrow(TypeError)
   })
 
   test.each([
