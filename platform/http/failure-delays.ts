@@ -32,8 +32,9 @@ export function createFailureDelays(perMinute: number, now: () => number): Failu
   return {
     waitMs: (origin) => Math.max(0, Math.ceil((delays.get(origin)?.untilMs ?? 0) - now())),
     note(origin) {
-      const isFree = free.levelOf(origin).remaining > 0
-      free.take(origin)
+      const bucket = free.of(origin)
+      const isFree = bucket.level().remaining > 0
+      bucket.take()
       if (isFree) return
       const last = delays.get(origin)
       const isRecent = last !== undefined && now() < last.untilMs + forgetAfterMs

@@ -4,7 +4,13 @@ import type { Configuration } from '../configuration/configuration.ts'
 import { problem } from './problems.ts'
 import type { Caller } from './access.ts'
 import { createFailureDelays, type FailureDelays } from './failure-delays.ts'
-import { createTokenBuckets, type BucketLevel, type BucketPolicy, type TokenBuckets } from './token-bucket.ts'
+import {
+  createTokenBuckets,
+  type BucketLevel,
+  type BucketPolicy,
+  type TokenBucket,
+  type TokenBuckets,
+} from './token-bucket.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -54,9 +60,20 @@ export interface RateLimits {
 
 type LimitedReply = Pick<FastifyReply, 'header'>
 
-interface Limit extends BucketPolicy {
+interface Limit {
   readonly name: string
+  /** Its part of the header `RateLimit-Policy`. */
+  readonly policy: string
   readonly buckets: TokenBuckets
+}
+
+interface Counted {
+  readonly limit: Limit
+  readonly bucket: TokenBucket
+}
+
+function countedBy(limit: Limit | undefined, key: string): Counted | undefined {
+  return limit === undefined ? undefined : { limit, bucket: limit.buckets.of(key) }
 }
 
 export function createRateLimits({ configuration, now = () => performance.now() }: RateLimitOptions): RateLimits {
@@ -74,11 +91,15 @@ export function createRateLimits({ configuration, now = () => performance.now() 
     admit({ routeOptions }, reply, caller) {
       if (caller.clientId === 'anonymous' || isOurs(caller.clientId)) return
       const orgId = caller.orgId ?? caller.actor?.orgId ?? null
-      count(reply, [
-        [limits.client, caller.clientId],
-        ...(orgId === null ? [] : [[limits.organisation, orgId.toLowerCase()] as const]),
-        ...(routeOptions.config.rateLimit === 'creates' ? [[limits.creates, caller.clientId] as const] : []),
-      ])
+      const counted = [
+        countedBy(limits.client, caller.clientId),
+        orgId === null ? undefined : countedBy(limits.organisation, orgId.toLowerCase()),
+        routeOptions.config.rateLimit === 'creates' ? countedBy(limits.creates, caller.clientId) : undefined,
+      ]
+      count(
+        reply,
+        counted.filter((one) => one !== undefined),
+      )
     },
     credentialsRefused(request) {
       requireNoDelay(request)
@@ -86,7 +107,8 @@ export function createRateLimits({ configuration, now = () => performance.now() 
     },
     requireNoDelay,
     admitToken(reply, clientId) {
-      if (!isOurs(clientId)) count(reply, [[limits.tokens, clientId]])
+      const counted = isOurs(clientId) ? undefined : countedBy(limits.tokens, clientId)
+      if (counted !== undefined) count(reply, [counted])
     },
   }
 
@@ -100,23 +122,20 @@ export function createRateLimits({ configuration, now = () => performance.now() 
   }
 
   /** A request that one bucket refuses takes nothing from the others. */
-  function count(reply: LimitedReply, asked: readonly (readonly [Limit | undefined, string])[]): void {
-    const known = asked.flatMap(([limit, key]) =>
-      limit === undefined ? [] : [{ limit, key, level: limit.buckets.levelOf(key) }],
-    )
-    if (known.length === 0) return
-    const waitMs = Math.max(...known.map(({ level }) => level.nextInMs))
-    const isRefused = isEnforced && waitMs > 0
-    const left = isRefused ? known : known.map(({ limit, key }) => ({ limit, level: limit.buckets.take(key) }))
-    reply.header('ratelimit-policy', left.map(({ limit }) => policyField(limit)).join(', '))
-    reply.header('ratelimit', left.map(({ limit, level }) => levelField(limit, level)).join(', '))
+  function count(reply: LimitedReply, counted: readonly Counted[]): void {
+    if (counted.length === 0) return
+    const waitMs = isEnforced ? Math.max(...counted.map(({ bucket }) => bucket.level().nextInMs)) : 0
+    const isRefused = waitMs > 0
+    const levels = counted.map(({ limit, bucket }) => levelField(limit, isRefused ? bucket.level() : bucket.take()))
+    reply.header('ratelimit-policy', counted.map(({ limit }) => limit.policy).join(', '))
+    reply.header('ratelimit', levels.join(', '))
     if (isRefused) throw exceeded(waitMs)
   }
 
   function limitOf(name: string, perMinute: number, burst: number = perMinute): Limit | undefined {
     if (configuration.rateLimits === 'off' || perMinute === 0 || burst === 0) return undefined
     const policy = { perMinute, burst }
-    return { name, ...policy, buckets: createTokenBuckets(policy, now) }
+    return { name, policy: policyField(name, policy), buckets: createTokenBuckets(policy, now) }
   }
 }
 
@@ -127,7 +146,7 @@ function exceeded(waitMs: number) {
 /**
  * `q` requests may arrive at once, and as many again within `w` seconds. The bucket holds `q` and fills in `w` seconds.
  */
-function policyField({ name, perMinute, burst }: Limit): string {
+function policyField(name: string, { perMinute, burst }: BucketPolicy): string {
   return `"${name}";q=${burst};w=${Math.ceil((burst * 60) / perMinute)}`
 }
 

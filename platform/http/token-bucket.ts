@@ -18,16 +18,16 @@ export interface BucketLevel {
   readonly fullInMs: number
 }
 
-/** The buckets of one policy, one per key. A key that was not used for long has a full bucket. */
-export interface TokenBuckets {
-  levelOf(key: string): BucketLevel
-  /** Takes one request from the key's bucket, if it has one. */
-  take(key: string): BucketLevel
+/** A bucket as it is now. Valid until the caller waits for something. */
+export interface TokenBucket {
+  level(): BucketLevel
+  /** Takes one request, if there is one. */
+  take(): BucketLevel
 }
 
-interface Bucket {
-  tokens: number
-  atMs: number
+/** The buckets of one policy, one per key. A key that was not used for long has a full bucket. */
+export interface TokenBuckets {
+  of(key: string): TokenBucket
 }
 
 /** Most remembered keys. Callers need credentials or an address, so more keys do not matter. */
@@ -38,33 +38,48 @@ const roundingError = 1e-6
 /** `now` is a monotonic clock in milliseconds. */
 export function createTokenBuckets({ perMinute, burst }: BucketPolicy, now: () => number): TokenBuckets {
   const buckets = new LRUCache<string, Bucket>(atMost(mostKeys))
-  const perMs = perMinute / 60_000
+  return {
+    of(key) {
+      const atMs = now()
+      const known = buckets.get(key)
+      if (known !== undefined) return known.filledAt(atMs)
+      const bucket = new Bucket(perMinute / 60_000, burst, atMs)
+      buckets.set(key, bucket)
+      return bucket
+    },
+  }
+}
 
-  function filled(key: string): Bucket {
-    const atMs = now()
-    const known = buckets.get(key)
-    const bucket = known ?? { tokens: burst, atMs }
-    bucket.tokens = Math.min(burst, bucket.tokens + (atMs - bucket.atMs) * perMs)
-    bucket.atMs = atMs
-    if (known === undefined) buckets.set(key, bucket)
-    return bucket
+class Bucket implements TokenBucket {
+  readonly #perMs: number
+  readonly #burst: number
+  #tokens: number
+  #atMs: number
+
+  constructor(perMs: number, burst: number, atMs: number) {
+    this.#perMs = perMs
+    this.#burst = burst
+    this.#tokens = burst
+    this.#atMs = atMs
   }
 
-  function level({ tokens }: Bucket): BucketLevel {
-    const remaining = Math.floor(tokens + roundingError)
+  filledAt(atMs: number): this {
+    this.#tokens = Math.min(this.#burst, this.#tokens + (atMs - this.#atMs) * this.#perMs)
+    this.#atMs = atMs
+    return this
+  }
+
+  level(): BucketLevel {
+    const remaining = Math.floor(this.#tokens + roundingError)
     return {
       remaining,
-      nextInMs: remaining > 0 ? 0 : Math.ceil((1 - roundingError - tokens) / perMs),
-      fullInMs: Math.max(0, Math.ceil((burst - roundingError - tokens) / perMs)),
+      nextInMs: remaining > 0 ? 0 : Math.ceil((1 - roundingError - this.#tokens) / this.#perMs),
+      fullInMs: Math.max(0, Math.ceil((this.#burst - roundingError - this.#tokens) / this.#perMs)),
     }
   }
 
-  return {
-    levelOf: (key) => level(filled(key)),
-    take(key) {
-      const bucket = filled(key)
-      if (level(bucket).remaining > 0) bucket.tokens = Math.max(0, bucket.tokens - 1)
-      return level(bucket)
-    },
+  take(): BucketLevel {
+    if (this.#tokens + roundingError >= 1) this.#tokens = Math.max(0, this.#tokens - 1)
+    return this.level()
   }
 }

@@ -16,16 +16,16 @@ describe('a bucket', () => {
   it('allows its burst at once and fills evenly', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 600, burst: 100 }, clock.now)
-    for (let left = 99; left >= 0; left -= 1) expect(buckets.take('a').remaining).toBe(left)
-    expect(buckets.levelOf('a')).toEqual({ remaining: 0, nextInMs: 100, fullInMs: 10_000 })
+    for (let left = 99; left >= 0; left -= 1) expect(buckets.of('a').take().remaining).toBe(left)
+    expect(buckets.of('a').level()).toEqual({ remaining: 0, nextInMs: 100, fullInMs: 10_000 })
     clock.pass(99)
-    expect(buckets.levelOf('a')).toMatchObject({ remaining: 0, nextInMs: 1 })
+    expect(buckets.of('a').level()).toMatchObject({ remaining: 0, nextInMs: 1 })
     clock.pass(1)
-    expect(buckets.take('a')).toMatchObject({ remaining: 0, nextInMs: 100 })
+    expect(buckets.of('a').take()).toMatchObject({ remaining: 0, nextInMs: 100 })
     clock.pass(5_000)
-    expect(buckets.levelOf('a').remaining).toBe(50)
+    expect(buckets.of('a').level().remaining).toBe(50)
     clock.pass(3_600_000)
-    expect(buckets.levelOf('a')).toEqual({ remaining: 100, nextInMs: 0, fullInMs: 0 })
+    expect(buckets.of('a').level()).toEqual({ remaining: 100, nextInMs: 0, fullInMs: 0 })
   })
 
   it('allows the rate of its policy, whatever the rhythm of requests', () => {
@@ -33,8 +33,8 @@ describe('a bucket', () => {
     const buckets = createTokenBuckets({ perMinute: 60, burst: 7 }, clock.now)
     let taken = 0
     for (let step = 0; step < 10_000; step += 1) {
-      if (buckets.levelOf('a').remaining > 0) {
-        buckets.take('a')
+      if (buckets.of('a').level().remaining > 0) {
+        buckets.of('a').take()
         taken += 1
       }
       clock.pass(17)
@@ -45,15 +45,15 @@ describe('a bucket', () => {
   it('belongs to one key', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 1, burst: 1 }, clock.now)
-    buckets.take('a')
-    expect([buckets.levelOf('a').remaining, buckets.levelOf('b').remaining]).toEqual([0, 1])
+    buckets.of('a').take()
+    expect([buckets.of('a').level().remaining, buckets.of('b').level().remaining]).toEqual([0, 1])
   })
 
   it('never goes below zero: without refusals it counts down to zero', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 60, burst: 2 }, clock.now)
-    for (let time = 0; time < 10; time += 1) buckets.take('a')
-    expect(buckets.levelOf('a')).toEqual({ remaining: 0, nextInMs: 1000, fullInMs: 2000 })
+    for (let time = 0; time < 10; time += 1) buckets.of('a').take()
+    expect(buckets.of('a').level()).toEqual({ remaining: 0, nextInMs: 1000, fullInMs: 2000 })
   })
 })
 
