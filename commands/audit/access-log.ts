@@ -81,6 +81,7 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
 
 function recorded({ orgId, ...access }: Access, accessId: string, at: Date): AccessLogEvent {
   const { patientIds, categories } = access
+  const instant = at.toISOString()
   return {
     type: 'AccessRecorded',
     data: {
@@ -89,8 +90,8 @@ function recorded({ orgId, ...access }: Access, accessId: string, at: Date): Acc
       categories: [...categories],
       accessId,
       organisationId: orgId,
-      at: at.toISOString(),
-      addressKey: addressKeyOf(at),
+      at: instant,
+      addressKey: addressKeyOf(instant),
     },
   }
 }

@@ -124,8 +124,13 @@ export class Feed {
 
   /** Whether patient projectors want events of the type, and no others do. */
   #mayWait(type: string): boolean {
-    const wanting = [...this.members].filter(({ projector }) => handlerOf(projector, type) !== undefined)
-    return wanting.length > 0 && wanting.every(({ projector }) => projector.isPatient === true)
+    let isWanted = false
+    for (const { projector } of this.members) {
+      if (handlerOf(projector, type) === undefined) continue
+      if (projector.isPatient !== true) return false
+      isWanted = true
+    }
+    return isWanted
   }
 
   #flush(): Promise<void> {
@@ -153,9 +158,10 @@ export class Feed {
 
   async #hand(events: readonly RecordedEvent[], to: Position): Promise<void> {
     if (this.abort.signal.aborted) return
+    const types = [...new Set(events.map(({ type }) => type))]
     const batches = [...this.members]
       .filter((member) => member.isActive && comparePositions(member.position, to) < 0)
-      .map((member) => batchOf(member, events, to))
+      .map((member) => batchOf(member, events, types, to))
     for (const { member } of batches) member.position = to
     if (comparePositions(this.position, to) < 0) this.position = to
     // One batch is written while the next one is read and folded.
@@ -164,7 +170,16 @@ export class Feed {
   }
 }
 
-function batchOf(member: Member, events: readonly RecordedEvent[], to: Position): MemberBatch {
+function wants({ projector }: Member, types: readonly string[]): boolean {
+  return types.some((type) => handlerOf(projector, type) !== undefined)
+}
+
+function batchOf(
+  member: Member,
+  events: readonly RecordedEvent[],
+  types: readonly string[],
+  to: Position,
+): MemberBatch {
   const { projector, position: from } = member
   const [first] = events
   const isAhead = first !== undefined && comparePositions(first.position, from) <= 0
@@ -173,7 +188,7 @@ function batchOf(member: Member, events: readonly RecordedEvent[], to: Position)
     ? events
     : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
   try {
-    return { member, events: own, part: partOf(projector, own, from, to) }
+    return { member, events: own, part: partOf(projector, wants(member, types) ? own : [], from, to) }
   } catch {
     return { member, events: own, part: undefined }
   }

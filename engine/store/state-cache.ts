@@ -73,7 +73,7 @@ export class StateCache {
       const { revision, position } = event
       try {
         const state = evolve(entry.cached.state, event)
-        this.#put(key, { state, revision, position }, entry.followedIn, sizeOfState(event.data))
+        this.#put(key, { state, revision, position }, entry.followedIn, () => sizeOfState(event.data))
       } catch {
         // The next load of the stream fails with the same error, and its caller shows it.
         this.#entries.delete(key)
@@ -110,12 +110,19 @@ export class StateCache {
       if (known === revision && followedIn !== undefined) this.#entries.set(key, { ...present, followedIn })
       return
     }
-    this.#put(key, { state, revision, position }, followedIn, grownBy)
+    this.#put(key, { state, revision, position }, followedIn, grownBy === undefined ? undefined : () => grownBy)
   }
 
-  #put(key: string, cached: CachedState, followedIn: FollowedTime | undefined, grownBy: number | undefined): void {
+  #put(
+    key: string,
+    cached: CachedState,
+    followedIn: FollowedTime | undefined,
+    grownBy: (() => number) | undefined,
+  ): void {
     const present = this.#entries.peek(key)
-    const since = grownBy === undefined || present === undefined ? Infinity : present.since + grownBy
+    if (present !== undefined && present.cached.state === cached.state)
+      return void this.#entries.set(key, { ...present, cached, followedIn })
+    const since = grownBy === undefined || present === undefined ? Infinity : present.since + grownBy()
     // Measuring takes as long as the state is large, so it waits until the events since the last time are larger.
     this.#entries.set(
       key,

@@ -22,7 +22,7 @@ export const accessLogs = defineAggregate({
 
 export const addressKeyName = 'access_log'
 
-/** The key of source addresses of an organisation: one for each UTC month. */
-export function addressKeyOf(at: Date): string {
-  return `${addressKeyName}@${at.toISOString().slice(0, 7)}`
+/** The key of source addresses of an organisation: one for each UTC month. `instant` is RFC 3339 in UTC. */
+export function addressKeyOf(instant: string): string {
+  return `${addressKeyName}@${instant.slice(0, 7)}`
 }
