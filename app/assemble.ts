@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { openAccessLog } from '../commands/audit/access-log.ts'
@@ -20,6 +21,7 @@ import type { EventStore } from '../engine/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createEgress } from '../platform/outbound/egress.ts'
+import { OutsideCalls } from '../platform/outbound/outside-calls.ts'
 import { createHealth } from '../platform/observability/health.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { createApplication } from '../platform/http/application.ts'
@@ -31,6 +33,9 @@ import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { newId } from '../platform/kit/new-id.ts'
 import { requireSealedLog } from './audit/log-went-back.ts'
+import { storeOutsideCalls } from './operations/outside-systems.ts'
+import { showSignsOfLife } from './operations/signs-of-life.ts'
+import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
@@ -137,8 +142,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   const metrics = createMetrics({ health })
-  const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now }) : undefined
-  const egress = createEgress({ configuration, logger })
+  const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now })
+  const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now, calls }) : undefined
+  const egress = createEgress({ configuration, logger, calls })
   stop.onStop('resources', 'egress', () => egress.close())
   // Before anything is appended to an event store that may be a wrong copy.
   if (objects !== undefined)
@@ -197,6 +203,17 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 
   await processor?.identifyProvider()
+
+  const stored = { pool, logger }
+  const reported = [
+    { what: 'outcomes of calls', work: storeOutsideCalls({ ...stored, calls }) },
+    {
+      what: 'probes of systems',
+      work: probeSystems({ calls, probes: systemProbes({ objects, processor, identityProvider }), logger }),
+    },
+    { what: 'signs of life', work: showSignsOfLife({ ...stored, id: randomUUID(), roles, health, now }) },
+  ]
+  for (const { what, work } of reported) stop.onStop('work', what, () => work.close())
 
   let isRefusing = false
   const tokens = createTokenIssuer({

@@ -57,7 +57,7 @@ export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly foreignChannels: readonly { status(): ChannelReaderStatus }[]
   readonly sealing: Pick<Sealing, 'status'>
-  readonly provider: Pick<Provider, 'server'>
+  readonly provider: Pick<Provider, 'server' | 'identify'>
   readonly senders: NotificationSenders
   /**
    * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.

@@ -4,6 +4,7 @@ import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { areSameDatabase, createPool, ensureDatabase, type Pool } from '../platform/database/database.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
+import type { OutsideCalls } from '../platform/outbound/outside-calls.ts'
 import { connectObjectStore, type ObjectStore } from '../platform/storage/object-store.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../platform/vault/vault.ts'
@@ -63,7 +64,8 @@ export async function openObjectStore({
   configuration,
   stop,
   now,
-}: Pick<Opening, 'configuration' | 'stop' | 'now'>): Promise<ObjectStore> {
+  calls,
+}: Pick<Opening, 'configuration' | 'stop' | 'now'> & { readonly calls: OutsideCalls }): Promise<ObjectStore> {
   const objects = connectObjectStore({
     endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
     publicEndpoint: configuration.s3PublicEndpoint,
@@ -72,6 +74,7 @@ export async function openObjectStore({
     accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
     secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
     now,
+    calls,
   })
   stop.onStop('resources', 'object store', () => objects.close())
   await requireBucket(configuration)

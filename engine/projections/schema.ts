@@ -50,6 +50,24 @@ const runtimeTables = `
     is_well boolean not null,
     reported_at timestamptz not null
   );
+  create table if not exists runtime.outside_systems (
+    system text primary key,
+    last_success_at timestamptz,
+    failing_since timestamptz,
+    failures integer not null,
+    error_class text,
+    error_code text,
+    error_host text
+  );
+  create table if not exists runtime.processes (
+    id uuid primary key,
+    roles text[] not null,
+    version text not null,
+    profile text not null,
+    started_at timestamptz not null,
+    seen_at timestamptz not null,
+    checks jsonb not null
+  );
 `
 
 /** Columns that newer versions added, by table. */

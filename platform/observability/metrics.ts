@@ -1,12 +1,24 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CountedCall } from '../outbound/outside-calls.ts'
 import { checkStates, type Health } from './health.ts'
 
 /**
  * Every label of our figures. The code fixes all values: templates of routes, names of checks, projectors and channels.
  * `/metrics` is public, so no label may contain a value of a request, a tenant, a patient or a user.
  */
-type LabelName = 'method' | 'route' | 'status' | 'check' | 'state' | 'projector' | 'channel'
+type LabelName =
+  | 'method'
+  | 'route'
+  | 'status'
+  | 'check'
+  | 'state'
+  | 'projector'
+  | 'channel'
+  | 'system'
+  | 'outcome'
+  | 'process'
+  | 'step'
 
 type Labels = Readonly<Partial<Record<LabelName, string>>>
 
@@ -34,6 +46,8 @@ interface AnsweredRequest {
 /** The figures of one application, and of the process that it runs in. */
 export interface Metrics {
   count(request: AnsweredRequest): void
+  /** A call to a system outside that has ended. */
+  countCall(call: CountedCall): void
   register(gauge: GaugeDefinition): void
   /** All figures in `metricsType`. Scrapes within a second share one text, and so one run of the health checks. */
   text(): Promise<string>
@@ -44,6 +58,8 @@ export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE
 
 const sharedForMs = 1_000
 const sliceMs = 1
+/** In seconds. The longest is that of the slowest step. */
+const callBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30]
 /** In seconds. Longer than the longest `Prefer: wait`. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30]
 /** Node.js parses about thirty methods. Clients choose them freely where there is no route. */
@@ -81,7 +97,25 @@ export function createMetrics(options: { readonly health: Health; readonly now?:
     },
   })
 
+  const calls = new Counter({
+    name: 'outside_calls_total',
+    help: 'Calls of this process to systems outside that have ended.',
+    labelNames: ['system', 'outcome'] satisfies LabelName[],
+    registers: [registry],
+  })
+  const callDurations = new Histogram({
+    name: 'outside_call_duration_seconds',
+    help: 'Time until these calls ended.',
+    labelNames: ['system'] satisfies LabelName[],
+    buckets: callBuckets,
+    registers: [registry],
+  })
+
   return {
+    countCall({ system, outcome, durationMs }) {
+      calls.inc({ system, outcome })
+      callDurations.observe({ system }, durationMs / 1_000)
+    },
     count({ method: sent, route, status, durationMs }) {
       const method = ownMethods.has(sent) ? sent : 'other'
       const key = `${status} ${method} ${route}`

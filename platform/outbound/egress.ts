@@ -13,6 +13,7 @@ import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundR
 import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
 import { skipInterimAnswers } from './interim-answers.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
+import { OutsideCalls, type CallEnd, type OutsideSystem } from './outside-calls.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
 export interface EgressRequest {
@@ -59,6 +60,8 @@ export interface Egress {
    * circuit are the caller's. Rejects with `EgressError`.
    */
   connectToMailServer(): Promise<Socket>
+  /** Outcomes of calls to the systems outside. Whoever opens a connection to the mail server notes its calls here. */
+  readonly calls: OutsideCalls
   /** Logs what an operator must set, if the certificate of the server of this variable was refused. */
   noteRefusedCertificate(variable: string, error: unknown): void
   close(): Promise<void>
@@ -74,6 +77,8 @@ export interface EgressOptions {
   /** Logs each refused address: in production, a tenant's delivery does not contain the reason. */
   readonly logger?: Logger
   readonly resolve?: ResolveHost
+  /** Default: one that nobody reads. */
+  readonly calls?: OutsideCalls
   readonly breaker?: { readonly threshold: number; readonly openMs: number }
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
@@ -92,6 +97,14 @@ const variables: { readonly [Purpose in EgressPurpose]?: string } = {
   witness: 'WITNESSES',
 }
 
+/** The systems outside, by the purpose of a call. */
+const systems: { readonly [Purpose in EgressPurpose]?: OutsideSystem } = {
+  provider: 'provider',
+  identity: 'identity_provider',
+  mail: 'mail',
+  chat: 'chat',
+}
+
 /**
  * The only way for outbound calls: address check on connecting, no redirects, limits on time and bytes, one circuit per
  * purpose, concurrency key, scheme, host and port.
@@ -100,6 +113,7 @@ export function createEgress({
   configuration,
   logger,
   resolve = resolveHost,
+  calls = new OutsideCalls(),
   breaker: limits,
   now = () => performance.now(),
 }: EgressOptions): Egress {
@@ -119,12 +133,15 @@ export function createEgress({
       const circuit = circuitOf(url, request)
       const waitMs = breaker.waitMs(circuit)
       if (waitMs > 0) throw ofHost(url, new EgressError('circuit_open', { retryAfterMs: waitMs }))
+      const system = systems[request.purpose]
+      const end = system === undefined ? undefined : calls.begin(system)
       try {
-        const response = await send(url, request)
+        const response = await send(url, request, end)
         breaker.report(circuit, 'success')
         return response
       } catch (error) {
         const failure = ofHost(url, toEgressError(error))
+        end?.({ error: failure })
         if (failure.code === 'address_forbidden')
           logger?.warn(
             {
@@ -141,6 +158,7 @@ export function createEgress({
       }
     },
     connectToMailServer: () => connectToMailServer(configuration.smtpUrl, { rules, resolve, own: undefined }),
+    calls,
     noteRefusedCertificate,
     openForMs: (given, purpose, lane) => breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
     async close() {
@@ -158,6 +176,7 @@ export function createEgress({
   async function send(
     url: URL,
     { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest,
+    end: ((how: CallEnd) => void) | undefined,
   ): Promise<EgressResponse> {
     const ending = endAfter(timeoutMs, signal)
     const asked = {
@@ -172,7 +191,10 @@ export function createEgress({
     try {
       const answer = await Promise.race([poolOf(url, { purpose, lane }).request(asked), ending.unsent])
       // The time limit applies until the last byte.
-      answer.body.once('close', () => ending.release())
+      answer.body.once('close', () => {
+        ending.release()
+        end?.(endOf(answer))
+      })
       return toResponse(answer, maxBytes)
     } catch (error) {
       ending.release()
@@ -269,6 +291,12 @@ function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressRe
     json: async () => readJsonText((await readAll(body())).toString('utf8')),
     discard: () => drain(limited ?? answer.body),
   }
+}
+
+/** An answer that broke off counts as none. A body that we discard does not. */
+function endOf({ statusCode, body: { errored } }: Dispatcher.ResponseData): CallEnd {
+  const isBroken = errored !== null && toEgressError(errored).isOfTheServer
+  return isBroken ? { error: errored } : { status: statusCode }
 }
 
 function ofHost({ host }: URL, failure: EgressError): EgressError {

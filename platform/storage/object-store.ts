@@ -13,6 +13,8 @@ import { statusOf, unavailable, type StoredBytes, uploadStream } from './stream-
 import { abandonParts, uploadParts } from './part-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
+import { memberOf } from '../outbound/outside-answers.ts'
+import type { OutsideCalls } from '../outbound/outside-calls.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
@@ -23,6 +25,8 @@ export interface ObjectStoreOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly now: () => Date
+  /** Notes the outcome of each call, repeats included. */
+  readonly calls?: OutsideCalls
 }
 
 /** The version of an object at one moment. */
@@ -94,7 +98,7 @@ export interface ObjectStore {
    * The current version under a key; undefined if there is none.
    * @throws Problem `object-store-unavailable`
    */
-  head(key: string): Promise<ObjectVersion | undefined>
+  head(key: string, signal?: AbortSignal): Promise<ObjectVersion | undefined>
   /**
    * Undefined if there is no object.
    * @throws Problem `object-store-unavailable`
@@ -187,8 +191,9 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       } while (token !== undefined)
     },
 
-    async head(key) {
-      const found = await unlessMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key })))
+    async head(key, signal) {
+      const options = signal === undefined ? {} : { abortSignal: signal }
+      const found = await unlessMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options))
       return found === undefined ? undefined : versionOf(found)
     },
 
@@ -229,8 +234,8 @@ const silentLogger = { debug: nothing, info: nothing, warn: nothing, error: noth
 
 function nothing(): void {}
 
-function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStoreOptions): S3Client {
-  return new S3Client({
+function clientOf({ endpoint, region, accessKeyId, secretAccessKey, calls }: ObjectStoreOptions): S3Client {
+  const client = new S3Client({
     endpoint,
     region,
     forcePathStyle: true,
@@ -243,6 +248,29 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
     // The platform throws and logs failures itself. The client would print its own lines next to the log.
     logger: silentLogger,
   })
+  if (calls !== undefined) noteCalls(client, calls)
+  return client
+}
+
+/** Next to the connection, so that each repeat counts. */
+function noteCalls(client: S3Client, calls: OutsideCalls): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const end = calls.begin('object_store')
+      try {
+        const answered = await next(args)
+        const status = memberOf(answered.response, 'statusCode')
+        end({ status: typeof status === 'number' ? status : 200 })
+        return answered
+      } catch (error) {
+        // The client hides the reason of a caller's end. Its time limit counts.
+        const reason = error instanceof Error && error.name === 'AbortError' ? error.cause : undefined
+        end({ error: reason ?? error })
+        throw error
+      }
+    },
+    { step: 'deserialize', priority: 'low', name: 'outsideCalls' },
+  )
 }
 
 /** Time limit for all bytes of an object: a store that stops sending must not block a request for ever. */

@@ -11,7 +11,7 @@ import { classifySmtpFailure, enhancedCode } from './smtp-failures.ts'
 export type MailTransport = NotificationSender<SendMailOptions>
 
 interface SmtpOptions {
-  readonly egress: Pick<Egress, 'connectToMailServer' | 'noteRefusedCertificate'>
+  readonly egress: Pick<Egress, 'connectToMailServer' | 'noteRefusedCertificate' | 'calls'>
   readonly server: SmtpAddress
   /** Our name in EHLO. */
   readonly clientName: string
@@ -93,21 +93,33 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       const { promise: ended, resolve } = Promise.withResolvers<false>()
       signal.addEventListener('abort', () => resolve(false), { once: true })
       if (signal.aborted) return false
-      const verified = pool.verify().catch((error: unknown) => {
-        egress.noteRefusedCertificate('SMTP_URL', error)
-        return false as const
-      })
+      const end = egress.calls.begin('mail')
+      signal.addEventListener('abort', () => end({ error: signal.reason }), { once: true })
+      const verified = pool.verify().then(
+        () => {
+          end({ status: 250 })
+          return true as const
+        },
+        (error: unknown) => {
+          end({ error })
+          egress.noteRefusedCertificate('SMTP_URL', error)
+          return false as const
+        },
+      )
       return Promise.race([verified, ended])
     },
     close: async () => pool.close({ force: true }),
   }
 
   async function attempt(mail: SendMailOptions & { readonly signal: AbortSignal }): Promise<SendOutcome> {
+    const end = egress.calls.begin('mail')
     try {
       const { messageId, response } = await pool.sendMail(mail)
       const status = Number(response.slice(0, 3))
+      end({ status: 250 })
       return { kind: 'sent', providerMessageId: messageId, response: { status, code: enhancedCode(response) } }
     } catch (error) {
+      end({ error: mail.signal.aborted ? mail.signal.reason : error })
       egress.noteRefusedCertificate('SMTP_URL', error)
       return classifySmtpFailure(error, handedOver.has(mail.signal))
     }

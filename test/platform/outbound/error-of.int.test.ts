@@ -34,14 +34,14 @@ const failureOf = (work: Promise<unknown>) =>
 let database: FreshDatabase
 /** A port that refuses connections. */
 let closedPort: number
-const silent = createTcpServer((socket) => void socket.on('error', () => undefined))
+const silent = createTcpServer((socket) => void socket.on('error', () => undefined).resume())
 /** Answers with 503, and with a name that a server chose. */
 const unwell = createServer((_, response) =>
   response
     .writeHead(503, { 'content-type': 'application/xml' })
     .end('<Error><Code>Canary</Code><Message>canary</Message></Error>'),
 )
-const mailServer = createTcpServer((socket) => void socket.end('554 5.3.2 canary\r\n'))
+const mailServer = createTcpServer((socket) => void socket.resume().end('554 5.3.2 canary\r\n'))
 
 beforeAll(async () => {
   database = await freshDatabase()
@@ -51,6 +51,7 @@ beforeAll(async () => {
   await Promise.all([silent, unwell, mailServer].map(listening))
 })
 afterAll(async () => {
+  unwell.closeAllConnections()
   await Promise.all([silent, unwell, mailServer].map(closed))
   await database.drop()
 })
