@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,17 @@ export type Ending =
   | { readonly kind: 'passed' | 'missing' }
   | { readonly kind: 'failed' | 'broken'; readonly message: string }
 
+/** Links the installed packages. Those of the checkout itself are the copies, because faults are planted there. */
+async function linkModules(folder: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  await mkdir(modules)
+  for (const entry of await readdir(join(root, 'node_modules'), { withFileTypes: true })) {
+    const installed = join(root, 'node_modules', entry.name)
+    const target = entry.isSymbolicLink() ? await readlink(installed) : installed
+    await symlink(target, join(modules, entry.name))
+  }
+}
+
 /** A copy of the checkout, as it is on disk, in its own folder. Faults do no harm there. */
 export class Clone {
   readonly folder: string
@@ -47,7 +58,7 @@ export class Clone {
       // A deleted file that is still in the index has nothing to copy.
       await cp(join(root, file), join(folder, file)).catch(() => undefined)
     }
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    await linkModules(folder)
     return new Clone(folder)
   }
 

@@ -180,7 +180,6 @@ export const processRuntimeMutants: readonly Mutant[] = [
     at: 'outsideCall / if 1 / .test',
     becomes: 'false',
     caughtBy: {
-      'test/processes/notifications/crash-points.int.test.ts': 'a worker that another one overtakes before its attempt',
       [startStep]: 'makes no call on a provider case that another instance has replaced',
       [deliverStep]: 'is sent by one of several workers that run the step at once',
     },

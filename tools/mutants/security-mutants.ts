@@ -66,7 +66,7 @@ export const securityMutants: readonly Mutant[] = [
     name: 'simulator-in-production',
     fault: 'production accepts results of the simulator',
     file: 'processes/adapters/provider.ts',
-    at: 'createProvider / || 3',
+    at: 'createProvider / || 4',
     becomes: 'true',
     caughtBy: { 'test/processes/adapters/provider.int.test.ts': 'is refused in production at its first answer' },
   },
