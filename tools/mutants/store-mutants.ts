@@ -30,7 +30,7 @@ export const storeMutants: readonly Mutant[] = [
     name: 'event-id-not-derived',
     fault: 'a repeated command has other event ids',
     file: 'engine/store/events.ts',
-    at: 'eventIdOf / v5() / .arguments.0',
+    at: 'eventIdOf / hash() / .arguments.1',
     becomes: 'String(performance.now())',
     caughtBy: { [eventStore]: 'the same command appended again is one append' },
   },
