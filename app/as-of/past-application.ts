@@ -18,7 +18,7 @@ import { readModels } from '../../projections/registry.ts'
 import { translateStageError } from '../stage-errors.ts'
 import { erasureIn, eventsUpTo } from './past-events.ts'
 import { pastListsOfPatient, pastSources } from './past-sources.ts'
-import { fillPastTables, withQuery } from './past-tables.ts'
+import { pastTables, withQuery } from './past-tables.ts'
 
 export interface PastDependencies {
   readonly pool: Pool
@@ -69,7 +69,7 @@ export async function pastApplication(
     const events = await eventsUpTo(store, streams, moment.position)
     past().refusal = erasureIn(events)
     const names = request.routeOptions.config.servedBy ?? []
-    past().tables = await fillPastTables(
+    past().tables = pastTables(
       client,
       readModels.filter(({ name }) => names.includes(name)),
       events,
