@@ -33,6 +33,7 @@ import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { newId } from '../platform/kit/new-id.ts'
 import { requireSealedLog } from './audit/log-went-back.ts'
+import { createOperations } from './operations/operations.ts'
 import { storeOutsideCalls } from './operations/outside-systems.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
@@ -253,6 +254,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           records: auditRecords(answering),
           sealedLog: openSealedLog({ store: answering, vault, objects }),
           provenance: openProvenance({ store: answering, vault, objects, configuration }),
+          operations: createOperations({ pool, store: async () => answering, now }),
           streams,
           verifyToken: (token: string) => tokens.verify(token),
         }

@@ -9,6 +9,7 @@ import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
+import type { StatusOrder } from './operations/status-command.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {
@@ -41,6 +42,7 @@ export type Command =
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'audit'; readonly order: AuditOrder }
+  | { readonly name: 'status'; readonly order: StatusOrder }
   | { readonly name: 'witness'; readonly order: WitnessOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
@@ -49,6 +51,8 @@ export const usage = `Usage: npm run platform -- COMMAND
   up      the whole platform on this machine, embedded servers included (the same as npm start)
   serve   [--role api|projector|processor]…
           the named roles (all, unless named) against real servers
+  status  [--json]
+          what is wrong, since when, and what to do: docs/operating.md. It needs no API. Exit code: 1 if something fails
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
@@ -79,6 +83,7 @@ export function readCommand(args: readonly string[]): Command {
       return { name: 'up' }
     }
     if (name === 'serve') return readServe(rest)
+    if (name === 'status') return readStatus(rest)
     if (name === 'audit') return { name, order: readAudit(rest) }
     if (name === 'witness') return readWitness(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
@@ -144,6 +149,11 @@ function readAdministrator(args: string[]): Command {
   if (address === undefined) return wrong('administrators create needs --email, an e-mail address')
   if (name !== undefined && !Check(Text(255), name)) return wrong('--name must have 1 to 255 characters')
   return { name: 'create-administrator', order: { orgId: org.toLowerCase(), email: address, name } }
+}
+
+function readStatus(args: string[]): Command {
+  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
+  return { name: 'status', order: { isJson: values.json } }
 }
 
 function readRotate(args: string[]): Command {

@@ -11,6 +11,7 @@ import {
   type RejectedEventsOrder,
 } from './command-line.ts'
 import type { AuditOrder } from './audit/orders.ts'
+import type { StatusOrder } from './operations/status-command.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
@@ -37,6 +38,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => projections(command.order))
     case 'foreign-events':
       return orExit(() => foreignEvents(command.order))
+    case 'status':
+      return orExit(() => status(command.order))
     case 'audit':
       return audit(command.order)
     case 'witness':
@@ -153,6 +156,14 @@ async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
   const { code, text } = await verifyReceiptFile(order)
   if (code === 0) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
+}
+
+async function status(order: StatusOrder): Promise<void> {
+  tolerateClosedOutput()
+  const { runStatus } = await import('./operations/status-command.ts')
+  const { code, text } = await runStatus(order, process.env)
+  process.stdout.write(`${text}\n`)
   process.exitCode = code
 }
 

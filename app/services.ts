@@ -53,6 +53,7 @@ import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
+import { operationsRoutes, type OperationsRouteDependencies } from '../read-api/operations/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../engine/reads/read-route.ts'
 import { ownAccessRoute } from '../read-api/users/own-access-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
@@ -71,6 +72,7 @@ export type ServiceDependencies = AssessmentDependencies &
   ProvenanceRouteDependencies &
   AuthDependencies &
   EventRouteDependencies &
+  OperationsRouteDependencies &
   ReadDependencies &
   UserDependencies
 
@@ -97,6 +99,13 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         exportWriteRoute(app, deps)
         exportReadRoute(app, deps)
       },
+    },
+    {
+      prefix: 'operations',
+      documentedAt: 'prefixed',
+      // Bare, `/v1/overview` would be an address of every service.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => operationsRoutes(app, deps),
     },
     {
       prefix: 'auth',

@@ -17,6 +17,7 @@ import { createMockIdentityProvider } from '../../processes/adapters/mock-identi
 import { readModels } from '../../projections/registry.ts'
 import { partsOf } from '../../read-api/audit/subject-queries.ts'
 import { countStreams } from '../../read-api/events/streams-of-clients.ts'
+import { createOperations } from '../operations/operations.ts'
 import { pastOfServices } from '../as-of/past-of-services.ts'
 import { projectedStreams } from '../projections/projected-streams.ts'
 import type { AccessLog } from '../../platform/http/shown-content.ts'
@@ -81,6 +82,7 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
     records: auditRecords(store),
     sealedLog: openSealedLog({ store, vault, objects }),
     provenance: openProvenance({ store, vault, objects, configuration }),
+    operations: createOperations({ pool, store: async () => store, now }),
     streams: countStreams(),
     verifyToken: (token: string) => tokens.verify(token),
   }

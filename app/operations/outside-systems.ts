@@ -1,6 +1,11 @@
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { outsideSystems, type OutsideCalls, type SystemNews } from '../../platform/outbound/outside-calls.ts'
+import {
+  outsideSystems,
+  type OutsideCalls,
+  type OutsideSystem,
+  type SystemNews,
+} from '../../platform/outbound/outside-calls.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
 import { repeat, type Repeating } from './repeating.ts'
 
@@ -54,7 +59,7 @@ async function addNews(pool: Pool, news: readonly SystemNews[]): Promise<void> {
 const failingAfter = 3
 
 export interface SystemStatus {
-  readonly name: string
+  readonly name: OutsideSystem
   readonly status: 'ok' | 'failing' | 'unused'
   readonly lastSuccessAt: Date | null
   readonly failingSince: Date | null

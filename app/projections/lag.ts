@@ -16,6 +16,30 @@ import { hasProcess, statusText, tableText } from './list.ts'
 /** Counting reads the log backwards, so it needs a limit. */
 const mostCounted = 10_000
 
+/** How far a read model or to-do list is behind the log. */
+export interface ProjectorLag {
+  readonly name: string
+  readonly isFailed: boolean
+  readonly events: number
+  /** Since it last moved. */
+  readonly idleSeconds: number
+}
+
+/** Counts at most so many events behind each. */
+export async function readLags(
+  pool: Pool,
+  eventStore: Pick<EventStore, 'positionsBackwards'>,
+  most: number,
+): Promise<readonly ProjectorLag[]> {
+  const { lags } = await countBehind(pool, eventStore, most)
+  return lags.map(({ projector: { name, status, idleSeconds = 0 }, behind }) => ({
+    name,
+    isFailed: status === 'failed',
+    events: behind,
+    idleSeconds,
+  }))
+}
+
 interface Lag {
   readonly projector: ShownProjector
   /** Events after the checkpoint, in the streams of the projector's read. */
@@ -29,6 +53,28 @@ export async function projectionLag(
   isJson: boolean,
   most = mostCounted,
 ): Promise<string> {
+  const { lags, head } = await countBehind(pool, eventStore, most)
+  if (isJson)
+    return JSON.stringify(
+      { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
+      null,
+      2,
+    )
+  const rows = lags.map((lag) => [
+    lag.projector.name,
+    statusText(lag.projector),
+    lag.projector.position ?? '-',
+    behindText(lag),
+    movedText(lag.projector),
+  ])
+  return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
+}
+
+async function countBehind(
+  pool: Pool,
+  eventStore: Pick<EventStore, 'positionsBackwards'>,
+  most: number,
+): Promise<{ readonly lags: readonly Lag[]; readonly head: Position | undefined }> {
   const projectors = await readProjectors(pool)
   const seen = projectors.filter(({ position }) => position !== undefined)
   const newestOf = (streamPrefixes: readonly string[], read: readonly ShownProjector[]) =>
@@ -47,26 +93,12 @@ export async function projectionLag(
     return { projector, behind, isMore: !isComplete && behind === newest.length }
   })
   const places = [...ofModels.newest.slice(0, 1), ...ofLists.newest.slice(0, 1), ...seen.map(positionOf)]
-  const head = places.toSorted(comparePositions).at(-1)
-  if (isJson)
-    return JSON.stringify(
-      { head: head === undefined ? null : formatPosition(head), projectors: lags.map(jsonOf) },
-      null,
-      2,
-    )
-  const rows = lags.map((lag) => [
-    lag.projector.name,
-    statusText(lag.projector),
-    lag.projector.position ?? '-',
-    behindText(lag),
-    movedText(lag.projector),
-  ])
-  return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
+  return { lags, head: places.toSorted(comparePositions).at(-1) }
 }
 
 /** Positions down to the slowest projector's, newest first. Incomplete above the counting limit. */
 async function newestEvents(
-  eventStore: EventStore,
+  eventStore: Pick<EventStore, 'positionsBackwards'>,
   filter: EventFilter,
   reached: readonly Position[],
   most: number,

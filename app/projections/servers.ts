@@ -35,8 +35,8 @@ const statementTimeoutMs = 3_600_000
  * Connects to the read models of the environment's servers, or of a `platform up` that runs on the data folder.
  * @throws ConfigurationError, and an Error that names the server that does not answer
  */
-export async function openServers(env: Environment): Promise<OpenServers> {
-  const { configuration, masterKeys, foundIn } = await findServers(env, serverNeeds, 'projections')
+export async function openServers(env: Environment, command = 'projections'): Promise<OpenServers> {
+  const { configuration, masterKeys, foundIn } = await findServers(env, serverNeeds, command)
   const { databaseUrl = '', vaultDatabaseUrl = '', esdbUrl = '' } = configuration
   const logger = createLogger({ level: 'silent' })
   const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs, name: 'platform projections', logger })

@@ -54,7 +54,7 @@ export function authAdminRoutes(app: ServiceApp, deps: CommandDependencies): voi
     operationId: 'registerOauthClient',
     summary: 'Register a client',
     description:
-      'Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client. Only platform clients have `users:admin` and `users:permissions`.',
+      'Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client. Only platform clients have `operations:read`, `operations:write`, `users:admin` and `users:permissions`.',
     body: RegisterClientBody,
     hasEtag: true,
     reply: created(OauthClientRecord, (record) => `/clients/${record.client_id}`),

@@ -44,6 +44,8 @@ const ofClients = {
 
 /** Only clients without an organisation have these, because they reach every organisation. */
 const ofPlatformClients = {
+  'operations:read': 'See what operators see of the whole installation',
+  'operations:write': 'Repair the installation as operators do',
   'users:admin': 'Administer users, memberships and roles of all organisations',
   'users:permissions': 'Register the permissions of a service',
 } as const

@@ -1006,6 +1006,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operations/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is wrong in the installation, since when, and what to do
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readOperationsOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The processes with their checks
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readOperationsHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Work of all processes, the oldest first
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/steps/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One piece of work
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readWork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Work that fails in the same way, the largest groups first
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listFailureGroups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One failure group
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readFailureGroup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/oauth/introspect": {
         parameters: {
             query?: never;
@@ -1118,7 +1238,7 @@ export interface paths {
         put?: never;
         /**
          * Register a client
-         * @description Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client. Only platform clients have `users:admin` and `users:permissions`.
+         * @description Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client. Only platform clients have `operations:read`, `operations:write`, `users:admin` and `users:permissions`.
          */
         post: operations["registerOauthClient"];
         delete?: never;
@@ -3206,6 +3326,176 @@ export interface components {
             /** @description The ZIP file is deleted then */
             expires_at: string | null;
             download_url: string | null;
+        };
+        OperationsError: {
+            /** @description The class of the error in the program. `put_off`: the step waits for something. `attempt_failed`: the work itself recorded that its attempt failed. `Answer`: the system answered so */
+            class: string;
+            code: string | null;
+            host: string | null;
+        };
+        OperationsOverview: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {unknown} */
+            status: "ok" | "warning" | "failing";
+            /** @description The worst first */
+            problems: {
+                /** @enum {unknown} */
+                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "work-failing" | "work-late" | "system-failing";
+                /** @enum {unknown} */
+                severity: "warning" | "failing";
+                /** @description A name of the program, or the id of a process or failure group */
+                subject: string;
+                since: string | null;
+                count: number;
+                /** @description A heading of docs/operating.md */
+                runbook: string;
+            }[];
+            systems: {
+                /** @enum {unknown} */
+                name: "provider" | "mail" | "chat" | "object_store" | "identity_provider";
+                /**
+                 * @description `failing`: three calls in a row failed, as any process saw them
+                 * @enum {unknown}
+                 */
+                status: "ok" | "failing" | "unused";
+                last_success_at: string | null;
+                failing_since: string | null;
+                /** @description Calls that failed since the last success */
+                failures: number;
+                error: components["schemas"]["OperationsError"] | null;
+            }[];
+            steps: {
+                due: number;
+                waiting: number;
+                leased: number;
+                failing: number;
+            };
+            /** @description The read model or to-do list that is furthest behind the log. Null if none is behind */
+            lag: {
+                projector: string;
+                /** @description At most 1000 are counted */
+                events: number;
+                /** @description Since it last moved */
+                seconds: number;
+            } | null;
+            /** @description The work that has been due for longest, whether it failed or not */
+            oldest_work: {
+                process: string;
+                step: string;
+                /** Format: date-time */
+                since: string;
+            } | null;
+            processes: {
+                /** Format: uuid */
+                id: string;
+                roles: string[];
+                version: string;
+                profile: string;
+                /** Format: date-time */
+                started_at: string;
+                /** Format: date-time */
+                seen_at: string;
+                /**
+                 * @description `silent`: no sign of life for 15 seconds
+                 * @enum {unknown}
+                 */
+                status: "running" | "silent";
+            }[];
+        };
+        OperationsHealth: {
+            /** @enum {unknown} */
+            status: "ok" | "warning" | "failing";
+            processes: {
+                /** Format: uuid */
+                id: string;
+                roles: string[];
+                version: string;
+                profile: string;
+                /** Format: date-time */
+                started_at: string;
+                /** Format: date-time */
+                seen_at: string;
+                /**
+                 * @description `silent`: no sign of life for 15 seconds
+                 * @enum {unknown}
+                 */
+                status: "running" | "silent";
+                checks: {
+                    name: string;
+                    /** @enum {unknown} */
+                    status: "ok" | "warning" | "failing";
+                    detail: string | null;
+                    /** Format: date-time */
+                    since: string;
+                }[];
+            }[];
+        };
+        WorkItem: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {unknown} */
+            kind: "step" | "delivery" | "notification";
+            process: string;
+            step: string;
+            org_id: string | null;
+            /** @description The record that it is about */
+            subject: {
+                kind: string;
+                /** Format: uuid */
+                id: string;
+            } | null;
+            /**
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows
+             * @enum {unknown}
+             */
+            state: "due" | "waiting" | "leased" | "failing";
+            /** @description Tries that failed */
+            failures: number;
+            first_failed_at: string | null;
+            last_failed_at: string | null;
+            /** Format: date-time */
+            due_at: string;
+            /** Format: date-time */
+            next_try_at: string;
+            lease_until: string | null;
+            error: components["schemas"]["OperationsError"] | null;
+            version: string | null;
+            /** @description The failure group */
+            group_id: string | null;
+            correlation_id: string | null;
+        };
+        WorkPage: {
+            data: components["schemas"]["WorkItem"][];
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        FailureGroup: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {unknown} */
+            kind: "step" | "delivery" | "notification";
+            process: string;
+            step: string;
+            error: components["schemas"]["OperationsError"];
+            count: number;
+            states: {
+                failing: number;
+            };
+            /** @description How many organisations have items in it */
+            organisations: number;
+            /** Format: date-time */
+            first_failed_at: string;
+            /** Format: date-time */
+            last_failed_at: string;
+            /** @description Versions of the program that failed */
+            versions: string[];
+            example: components["schemas"]["WorkItem"];
+        };
+        FailureGroupPage: {
+            data: components["schemas"]["FailureGroup"][];
+            next_cursor: string | null;
+            has_more: boolean;
         };
         PresentedTokenBody: {
             token: string;
@@ -6958,6 +7248,163 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExportRecord"];
+                };
+            };
+        };
+    };
+    readOperationsOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsOverview"];
+                };
+            };
+        };
+    };
+    readOperationsHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsHealth"];
+                };
+            };
+        };
+    };
+    listWork: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                kind?: "step" | "delivery" | "notification";
+                process?: string;
+                step?: string;
+                /** @description One or several with commas */
+                state?: string;
+                /** @description The id of a failure group */
+                failing_with?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkPage"];
+                };
+            };
+        };
+    };
+    readWork: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkItem"];
+                };
+            };
+        };
+    };
+    listFailureGroups: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureGroupPage"];
+                };
+            };
+        };
+    };
+    readFailureGroup: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureGroup"];
                 };
             };
         };

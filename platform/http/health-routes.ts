@@ -79,11 +79,15 @@ interface MonitoredPlace {
   readonly isRepeated: boolean
 }
 
+/** Its `/health` is about all processes, for operators. */
+const withoutOwnHealth: ServicePrefix = 'operations'
+
 /** Where health and metrics are served: on the host, and for each service. */
 export function monitoredPlaces(services: readonly ServicePrefix[]): readonly MonitoredPlace[] {
+  const monitored = services.filter((service) => service !== withoutOwnHealth)
   return [
     { base: '', service: undefined, isRepeated: false },
-    ...services.flatMap((service) => [
+    ...monitored.flatMap((service) => [
       { base: `/v1/${service}`, service, isRepeated: false },
       { base: `/v1/${service}/v1`, service, isRepeated: true },
     ]),

@@ -190,7 +190,7 @@ export const problems = {
   'grant-not-permitted': refusal(
     403,
     'Only platform callers grant this',
-    '`auth:admin`, `ai-review:read-raw`, `users:admin`, `users:contact`, `users:permissions`, `trusted_actor_context`, a client without organisation, and the registration of scopes need a platform client with `auth:admin`.',
+    '`auth:admin`, `ai-review:read-raw`, `operations:read`, `operations:write`, `users:admin`, `users:contact`, `users:permissions`, `trusted_actor_context`, a client without organisation, and the registration of scopes need a platform client with `auth:admin`.',
   ),
   'platform-client-required': refusal(
     403,

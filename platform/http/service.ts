@@ -37,6 +37,7 @@ export type ServicePrefix =
   | 'notifications'
   | 'events'
   | 'audit'
+  | 'operations'
 
 type Mount = 'prefixed' | 'gateway' | 'bare'
 

@@ -332,7 +332,10 @@ describe('the document', () => {
   })
 
   it('contains health and metrics of the host and of every service, each with its own operation', () => {
-    for (const prefix of ['', ...servicesOf(unusedParts).map((service) => `/v1/${service.prefix}`)])
+    // Its health is that of all processes, for operators.
+    const services = servicesOf(unusedParts).filter(({ prefix }) => prefix !== 'operations')
+    expect(document.paths['/v1/operations/health']?.['get']).toMatchObject({ operationId: 'readOperationsHealth' })
+    for (const prefix of ['', ...services.map((service) => `/v1/${service.prefix}`)])
       for (const path of ['health', 'health/live', 'health/ready', 'metrics'])
         expect(document.paths[`${prefix}/${path}`]?.['get'], `${prefix}/${path}`).toBeDefined()
     const all = Object.values(document.paths).flatMap((path) =>

@@ -6,6 +6,7 @@ import { at } from '../../app/demo/members.ts'
 import { addRuntimeMetrics } from '../../app/runtime-metrics.ts'
 import { createHealth } from '../../platform/observability/health.ts'
 import { createMetrics } from '../../platform/observability/metrics.ts'
+import { callOutcomes } from '../../platform/outbound/outside-calls.ts'
 
 const guide = fileURLToPath(new URL('../../docs/metrics.md', import.meta.url))
 const position = { commit: 1n, prepare: 1n }
@@ -24,6 +25,7 @@ beforeAll(async () => {
   health.register({ name: 'database', gatesReadiness: true, run: () => ({ status: 'failing' }) })
   const metrics = createMetrics({ health })
   metrics.count({ method: 'GET', route: '/things', status: 503, durationMs: 1 })
+  for (const outcome of callOutcomes) metrics.countCall({ system: 'provider', outcome, durationMs: 1 })
   addRuntimeMetrics(metrics, {
     attendance: async () => [{ name: 'patients', hasProcess: false, hasFailed: false }],
     runner: { status: () => [{ name: 'patients', version: 1, state: 'live', position, failure: undefined }] },

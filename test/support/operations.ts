@@ -17,7 +17,7 @@ export interface DocumentedOperation {
 
 /** Health and metrics of a service. They are those of the host, need no token, and have tests of their own. */
 export function isForOperators(path: string): boolean {
-  return /^\/v1\/.*\/(?:health(?:\/live|\/ready)?|metrics)$/.test(path)
+  return path !== '/v1/operations/health' && /^\/v1\/.*\/(?:health(?:\/live|\/ready)?|metrics)$/.test(path)
 }
 
 /** Every operation in `/openapi.json`, except health and metrics of single services. */

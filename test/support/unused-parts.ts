@@ -28,6 +28,7 @@ export const unusedParts: ServiceDependencies = {
   asOf: unused('asOf'),
   sealedLog: unused('sealedLog'),
   provenance: unused('provenance'),
+  operations: unused('operations'),
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,

@@ -128,11 +128,11 @@ describe('a platform caller', () => {
     }
   })
 
-  it('gives users:admin and users:permissions to platform clients, and to no client of an organisation', async () => {
+  it('gives scopes that reach every organisation to platform clients, and to no client of an organisation', async () => {
     const orgId = randomUUID()
     const scopes = ['cases:read', 'users:admin']
     for (const headers of [bootstrap, await api.admin(null)]) {
-      for (const scope of ['users:admin', 'users:permissions']) {
+      for (const scope of ['operations:read', 'operations:write', 'users:admin', 'users:permissions']) {
         const created = await api.call('POST', '/clients', { ...described, org_id: orgId, scopes: [scope] }, headers)
         expect(refusalOf(created)).toBe('400 validation-failed /scopes')
         const { client_id: id } = await register({ org_id: orgId }, headers)

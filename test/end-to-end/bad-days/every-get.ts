@@ -26,6 +26,7 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         !isForOperators(path) &&
         // Their scopes are granted by platform callers only.
         !path.startsWith('/v1/audit/') &&
+        !path.startsWith('/v1/operations/') &&
         // The other answers make it longer.
         !path.endsWith('/access-log') &&
         !path.endsWith('/contact') &&

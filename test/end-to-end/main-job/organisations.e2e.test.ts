@@ -350,7 +350,15 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. The auditors below have that of exports. */
-const platformOnly = ['getAiReviewProvenance', 'getExport', 'getPatientContact', 'getRawAiReview', 'getUserContact']
+const platformOnly = [
+  'getAiReviewProvenance',
+  'getExport',
+  'getPatientContact',
+  'getRawAiReview',
+  'getUserContact',
+  'readFailureGroup',
+  'readWork',
+]
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
 /** Each organisation reads its own events of the same channel (`test/read-api/events/`). All read the hashes of one log. */

@@ -28,6 +28,19 @@ it('counts requests by method, route and status, and their duration by method an
   expect(durations).toContain('http_request_duration_seconds_count{method="GET",route="/things/:id"} 4')
 })
 
+it('counts calls to systems outside by outcome, and their duration', async () => {
+  const { metrics, lines } = metricsOf()
+  for (const durationMs of [4, 400]) metrics.countCall({ system: 'provider', outcome: 'ok', durationMs })
+  metrics.countCall({ system: 'mail', outcome: 'timeout', durationMs: 5_000 })
+  expect(await lines('outside_calls_total')).toEqual([
+    'outside_calls_total{system="provider",outcome="ok"} 2',
+    'outside_calls_total{system="mail",outcome="timeout"} 1',
+  ])
+  const durations = await lines('outside_call_duration_seconds')
+  expect(durations).toContain('outside_call_duration_seconds_bucket{le="0.01",system="provider"} 1')
+  expect(durations).toContain('outside_call_duration_seconds_count{system="mail"} 1')
+})
+
 it('counts the methods without a meaning here as one', async () => {
   const { metrics, lines } = metricsOf()
   for (const method of ['PROPFIND', 'M-SEARCH', 'get', 'jane@clinic.test'])

@@ -1,0 +1,101 @@
+import type { Pool } from '../../platform/database/database.ts'
+import { quoted } from '../../engine/projections/row-statements.ts'
+import { processes } from '../../processes/registry.ts'
+import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
+import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
+import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
+
+/** Read models whose rows show the attempts of work that records its failures itself. */
+const readModels = [notificationsProjector, webhookDeliveriesProjector, webhookSubscriptionsProjector]
+
+interface Attempts {
+  readonly kind: 'delivery' | 'notification'
+  readonly id: string
+  /** Gives `failures`, `first_at`, `last_at`, `code` and `host` of the failed attempts of a row `t`. */
+  readonly from: string
+  readonly needs: readonly { readonly name: string }[]
+}
+
+/** As `insert-select` computes the id of a delivery. */
+const deliveryId = `(select encode(set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128), 'hex')::uuid
+  from (select substring(sha256(uuid_send((t.payload ->> 'subscriptionId')::uuid) || convert_to(t.payload ->> 'eventId', 'UTF8')) from 1 for 16) as h) hashed)`
+
+/** By process and step: work that has a record of its own, with its attempts. */
+const recorded: Readonly<Record<string, Attempts>> = {
+  'webhooks.deliver': {
+    kind: 'delivery',
+    id: deliveryId,
+    from: `select x.*, (select lower(regexp_replace(substring(s.url from '^[a-z]+://([^/?#]+)'), ':(80|443)$', ''))
+        from webhook_subscriptions.webhook_subscriptions s where s.subscription_id = (t.payload ->> 'subscriptionId')::uuid) as host
+      from (select count(*)::integer as failures, min(a.at) as first_at, max(a.at) as last_at,
+          (array_agg(coalesce(a.status_code::text, a.error_class) order by a.attempt desc))[1] as code
+        from webhook_deliveries.attempts a where a.delivery_id = ${deliveryId} and a.error_class is not null) x`,
+    needs: [webhookDeliveriesProjector, webhookSubscriptionsProjector],
+  },
+  'notifications.deliver': {
+    kind: 'notification',
+    id: 't.key::uuid',
+    from: `select count(*)::integer as failures, min(a.created_at) as first_at, max(a.created_at) as last_at,
+        (array_agg(a.error_code order by a.attempt_number desc))[1] as code, null::text as host
+      from notifications.delivery_attempts a where a.notification_id = t.key::uuid and a.success = false`,
+    needs: [notificationsProjector],
+  },
+}
+
+/** A worker cannot hold a lease that ends later: it comes from a clock that was ahead. */
+const longestLease = `interval '2 minutes'`
+
+/**
+ * All work as one relation, whichever process works it off. A step is identified by the hash of its process, step and key. Lists
+ * that no process has filled yet, or that have other tables, are left out.
+ */
+export async function workRelation(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ name: string; version: number }>('select name, version from runtime.projectors')
+  const stored = new Map(rows.map(({ name, version }) => [name, version]))
+  const isThere = ({ name, version }: { readonly name: string; readonly version: number }) =>
+    stored.get(name) === version
+  const isModelThere = new Set(readModels.filter(isThere).map(({ name }) => name))
+  const parts = processes
+    .filter(({ list }) => isThere(list))
+    .flatMap((process) => {
+      const own = Object.keys(process.steps).flatMap((step) => {
+        const attempts = recorded[`${process.name}.${step}`]
+        const isReadable = attempts?.needs.every(({ name }) => isModelThere.has(name)) === true
+        return attempts !== undefined && isReadable ? [{ step, attempts }] : []
+      })
+      const others = own.map(({ step }) => `'${step}'`)
+      const rest = others.length === 0 ? 'true' : `t.step not in (${others.join(', ')})`
+      return [part(process, rest), ...own.map(({ step, attempts }) => part(process, `t.step = '${step}'`, attempts))]
+    })
+  return parts.length === 0 ? part(undefined, 'false') : parts.join(' union all ')
+}
+
+/** The claim's own failure is newer than that of an attempt: a run that records an attempt clears it. */
+function part(
+  process: { readonly name: string; readonly list: { readonly name: string } } | undefined,
+  where: string,
+  attempts?: Attempts,
+): string {
+  const name = process?.name ?? ''
+  const todo =
+    process === undefined
+      ? `(select ''::text as key, ''::text as step, null::text as org_id, now() as due_at, '{}'::jsonb as payload)`
+      : `${quoted(process.list.name)}.todo`
+  const isTried = attempts === undefined ? 'false' : 'coalesce(a.failures, 0) > 0'
+  const either = (ofClaim: string, ofAttempts: string) =>
+    `case when c.error_class is not null then ${ofClaim} ${attempts === undefined ? '' : `when ${isTried} then ${ofAttempts}`} end`
+  return `select '${attempts?.kind ?? 'step'}'::text as kind, '${name}'::text as process, t.step, t.key, t.org_id, t.due_at,
+      ${attempts?.id ?? `md5('${name}' || '.' || t.step || '.' || t.key)::uuid`} as id, t.payload -> 'cause' ->> 'correlationId' as correlation_id,
+      greatest(t.due_at, c.not_before) as next_try_at,
+      case when c.lease_until > now() and c.lease_until <= now() + ${longestLease} then c.lease_until end as lease_until,
+      ${either('c.error_class', `'attempt_failed'`)} as error_class, ${either('c.error_code', 'a.code')} as error_code,
+      ${either('c.error_host', 'a.host')} as error_host,
+      ${either('c.first_failed_at', 'a.first_at')} as first_failed_at, ${either('c.last_failed_at', 'a.last_at')} as last_failed_at,
+      coalesce(${either('c.failures', 'a.failures')}, 0) as failures, ${either('c.failed_version', 'null')} as version
+    from ${todo} t left join runtime.claims c on c.process = '${name}' and c.key = t.key and c.step = t.step
+    ${attempts === undefined ? '' : `left join lateral (${attempts.from}) a on true`} where ${where}`
+}
+
+/** The state of a row of the relation. */
+export const stateOfWork = `case when lease_until is not null then 'leased' when error_class is not null then 'failing'
+  when next_try_at > now() then 'waiting' else 'due' end`

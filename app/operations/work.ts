@@ -1,0 +1,240 @@
+import { v5 } from 'uuid'
+import type { WorkFilter } from '../../contracts/operations/operations.ts'
+import type { FailureGroup, WorkItem, WorkKind, WorkState } from '../../contracts/operations/record.ts'
+import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
+import { stateOfWork, workRelation } from './work-relation.ts'
+
+/** Name space of failure groups. Never changed: a group keeps its id over restarts. */
+const groupNames = 'b4a7b5c8-3f0e-5d55-8f1b-0a6d1b1f4c22'
+const mostGroups = 1_000
+
+interface Failing {
+  readonly kind: WorkKind
+  readonly process: string
+  readonly step: string
+  readonly error_class: string | null
+  readonly error_code: string | null
+  readonly error_host: string | null
+}
+
+interface WorkRow extends Failing {
+  readonly id: string
+  readonly key: string
+  readonly state: WorkState
+  readonly org_id: string | null
+  readonly due_at: Date
+  readonly due_text: string
+  readonly next_try_at: Date
+  readonly lease_until: Date | null
+  readonly failures: number
+  readonly first_failed_at: Date | null
+  readonly last_failed_at: Date | null
+  readonly version: string | null
+  readonly correlation_id: string | null
+}
+
+/** The same in every process and after a restart. */
+export function groupIdOf({ kind, process, step, error_class, error_code, error_host }: Failing): string {
+  return v5(JSON.stringify([kind, process, step, error_class, error_code, error_host]), groupNames)
+}
+
+function errorOfRow({ error_class, error_code, error_host }: Failing): ErrorSummary | null {
+  return error_class === null ? null : { class: error_class, code: error_code, host: error_host }
+}
+
+/** The kind of record that the keys of a process name. */
+const subjects: Readonly<Record<string, string>> = {
+  ai_review: 'ai_review',
+  assessments: 'assessment',
+  'assessments.follow-opened-task': 'task',
+  'assessments.follow-ended-task': 'task',
+  clinical: 'ai_review',
+  exports: 'export',
+  human_review: 'task',
+  'notifications.deliver': 'notification',
+  users: 'user',
+  webhooks: 'subscription',
+  'webhooks.deliver': 'delivery',
+  workflows: 'workflow_instance',
+}
+const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/
+
+function subjectOf({ kind, process, step, key, id }: WorkRow): WorkItem['subject'] {
+  const named = subjects[`${process}.${step}`] ?? subjects[process]
+  const found = kind === 'step' ? uuid.exec(key)?.[0] : id
+  return named === undefined || found === undefined ? null : { kind: named, id: found }
+}
+
+function itemOf(row: WorkRow): WorkItem {
+  const text = (at: Date | null) => (at === null ? null : at.toISOString())
+  const error = errorOfRow(row)
+  return {
+    id: row.id,
+    kind: row.kind,
+    process: row.process,
+    step: row.step,
+    org_id: row.org_id,
+    subject: subjectOf(row),
+    state: row.state,
+    failures: error === null ? 0 : row.failures,
+    first_failed_at: text(row.first_failed_at),
+    last_failed_at: text(row.last_failed_at),
+    due_at: row.due_at.toISOString(),
+    next_try_at: row.next_try_at.toISOString(),
+    lease_until: text(row.lease_until),
+    error,
+    version: row.version,
+    group_id: error === null ? null : groupIdOf(row),
+    correlation_id: row.correlation_id,
+  }
+}
+
+const selected = `select w.*, ${stateOfWork} as state, due_at::text as due_text`
+
+/** Work, the oldest first. */
+export async function listWork(pool: Pool, filter: WorkFilter, page: PageRequest): Promise<PageRows<WorkItem>> {
+  const group = filter.failingWith === undefined ? undefined : await findGroup(pool, filter.failingWith)
+  if (filter.failingWith !== undefined && group === undefined) return { rows: [], hasMore: false }
+  const conditions: string[] = []
+  const values: unknown[] = []
+  const where = (condition: (parameter: string) => string, value: unknown) => {
+    if (value === undefined || value === null) return
+    values.push(value)
+    conditions.push(condition(`$${values.length}`))
+  }
+  const equals = (column: string, value: unknown) => where((parameter) => `${column} = ${parameter}`, value)
+  equals('org_id', filter.orgId)
+  equals('kind', filter.kind)
+  equals('process', filter.process)
+  equals('step', filter.step)
+  where((parameter) => `${stateOfWork} = any(${parameter})`, filter.states)
+  if (group !== undefined)
+    for (const [column, value] of Object.entries(group)) {
+      if (value === null) conditions.push(`${column} is null`)
+      else equals(column, value)
+    }
+  if (page.after !== null) {
+    const [dueAt, id] = page.after
+    values.push(dueAt, id)
+    conditions.push(`(due_at, id) > ($${values.length - 1}::timestamptz, $${values.length}::uuid)`)
+  }
+  const { rows } = await pool.query<WorkRow>(
+    `${selected} from (${await workRelation(pool)}) w ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+     order by due_at, id limit ${page.limit + 1}`,
+    values,
+  )
+  const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
+  return {
+    rows: shown.map(itemOf),
+    hasMore: rows.length > page.limit,
+    // The text has microseconds.
+    reached: last === undefined ? undefined : [last.due_text, last.id],
+  }
+}
+
+export async function findWork(pool: Pool, orgId: TenantId | null, id: string): Promise<WorkItem | undefined> {
+  const { rows } = await pool.query<WorkRow>(
+    `${selected} from (${await workRelation(pool)}) w where id = $1 and ($2::text is null or org_id = $2) limit 1`,
+    [id, orgId],
+  )
+  return rows.map(itemOf)[0]
+}
+
+async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
+  const { rows } = await pool.query<Failing>(
+    `select distinct kind, process, step, error_class, error_code, error_host from (${await workRelation(pool)}) w where error_class is not null`,
+  )
+  return rows.find((row) => groupIdOf(row) === id)
+}
+
+interface GroupRow extends Failing {
+  readonly error_class: string
+  readonly count: number
+  readonly organisations: number
+  readonly since: Date
+  readonly until: Date
+  readonly versions: string[]
+  readonly example: string
+}
+
+/** Items that fail in the same way, the largest group first. An item that is tried right now stays in its group. */
+export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<readonly FailureGroup[]> {
+  const relation = await workRelation(pool)
+  const { rows } = await pool.query<GroupRow>(
+    `select kind, process, step, error_class, error_code, error_host, count(*)::integer as count,
+       count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
+       array_remove(array_agg(distinct version), null) as versions, (array_agg(id::text order by first_failed_at, id))[1] as example
+     from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
+     group by 1, 2, 3, 4, 5, 6 order by count desc, since, process, step limit ${mostGroups}`,
+    [orgId],
+  )
+  if (rows.length === 0) return []
+  const { rows: examples } = await pool.query<WorkRow>(`${selected} from (${relation}) w where id = any($1::uuid[])`, [
+    rows.map(({ example }) => example),
+  ])
+  const items = new Map(examples.map((row) => [row.id, itemOf(row)]))
+  return rows.flatMap((row): FailureGroup[] => {
+    const example = items.get(row.example)
+    // It has succeeded meanwhile.
+    if (example === undefined) return []
+    const { kind, process, step, count, organisations, since, until, versions } = row
+    const error = { class: row.error_class, code: row.error_code, host: row.error_host }
+    return [
+      {
+        id: groupIdOf(row),
+        kind,
+        process,
+        step,
+        error,
+        count,
+        states: { failing: count },
+        organisations,
+        first_failed_at: since.toISOString(),
+        last_failed_at: until.toISOString(),
+        versions,
+        example,
+      },
+    ]
+  })
+}
+
+export interface WorkCounts {
+  readonly kind: WorkKind
+  readonly process: string
+  readonly step: string
+  readonly state: WorkState
+  readonly count: number
+  /** The earliest instant since which a row of these has been due. */
+  readonly oldestDueAt: Date
+  /** Of the rows that fail, with the group. */
+  readonly failure: { readonly groupId: string; readonly since: Date; readonly count: number } | null
+}
+
+interface CountRow extends Failing {
+  readonly state: WorkState
+  readonly count: number
+  readonly oldest: Date
+  readonly since: Date | null
+}
+
+/** Counts of all work by process, step, state and failure, in one query. */
+export async function countWork(pool: Pool): Promise<readonly WorkCounts[]> {
+  const { rows } = await pool.query<CountRow>(
+    `select kind, process, step, error_class, error_code, error_host, state, count(*)::integer as count,
+       min(due_at) as oldest, min(first_failed_at) as since
+     from (${selected} from (${await workRelation(pool)}) w) s group by 1, 2, 3, 4, 5, 6, 7`,
+  )
+  return rows.map((row) => ({
+    kind: row.kind,
+    process: row.process,
+    step: row.step,
+    state: row.state,
+    count: row.count,
+    oldestDueAt: row.oldest,
+    failure: row.since === null ? null : { groupId: groupIdOf(row), since: row.since, count: row.count },
+  }))
+}

@@ -1,0 +1,156 @@
+import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { outsideSystems } from '../../platform/outbound/outside-calls.ts'
+
+/** What the operators of the installation see. No schema here has a member with a text from outside, or a name of a person. */
+const count = Type.Integer({ minimum: 0 })
+
+export const OperationsError = Type.Object(
+  {
+    class: Type.String({
+      description:
+        'The class of the error in the program. `put_off`: the step waits for something. `attempt_failed`: the work itself recorded that its attempt failed. `Answer`: the system answered so',
+    }),
+    code: Nullable(
+      Type.String({ description: 'An HTTP status, SQLSTATE, errno, SMTP or gRPC status, or a code of the program' }),
+    ),
+    host: Nullable(Type.String({ description: 'The server that was called, with a port that is not the usual one' })),
+  },
+  { $id: 'OperationsError' },
+)
+
+export const WorkKind = Type.Enum(['step', 'delivery', 'notification'])
+export type WorkKind = Static<typeof WorkKind>
+export const workStates = ['due', 'waiting', 'leased', 'failing'] as const
+export const WorkState = Type.Enum([...workStates])
+export type WorkState = Static<typeof WorkState>
+
+export const WorkItem = Type.Object(
+  {
+    id: Uuid,
+    kind: WorkKind,
+    process: Type.String(),
+    step: Type.String(),
+    org_id: Nullable(Uuid),
+    subject: Nullable(Type.Object({ kind: Type.String(), id: Uuid }), { description: 'The record that it is about' }),
+    state: Type.Enum([...workStates], {
+      description:
+        '`waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows',
+    }),
+    failures: Type.Integer({ minimum: 0, description: 'Tries that failed' }),
+    first_failed_at: Nullable(Instant),
+    last_failed_at: Nullable(Instant),
+    due_at: Instant,
+    next_try_at: Instant,
+    lease_until: Nullable(Instant),
+    error: Nullable(OperationsError),
+    version: Nullable(Type.String({ description: 'The version of the program that failed' })),
+    group_id: Nullable(Uuid, { description: 'The failure group' }),
+    correlation_id: Nullable(Type.String()),
+  },
+  { $id: 'WorkItem' },
+)
+export type WorkItem = Static<typeof WorkItem>
+
+export const FailureGroup = Type.Object(
+  {
+    id: Uuid,
+    kind: WorkKind,
+    process: Type.String(),
+    step: Type.String(),
+    error: OperationsError,
+    count,
+    states: Type.Object({ failing: count }),
+    organisations: Type.Integer({ minimum: 0, description: 'How many organisations have items in it' }),
+    first_failed_at: Instant,
+    last_failed_at: Instant,
+    versions: Type.Array(Type.String(), { description: 'Versions of the program that failed' }),
+    example: WorkItem,
+  },
+  { $id: 'FailureGroup' },
+)
+export type FailureGroup = Static<typeof FailureGroup>
+
+const CheckStatus = Type.Enum(['ok', 'warning', 'failing'])
+
+const livingProcess = {
+  id: Uuid,
+  roles: Type.Array(Type.String()),
+  version: Type.String(),
+  profile: Type.String(),
+  started_at: Instant,
+  seen_at: Instant,
+  status: Type.Enum(['running', 'silent'], { description: '`silent`: no sign of life for 15 seconds' }),
+}
+
+export const OperationsHealth = Type.Object(
+  {
+    status: CheckStatus,
+    processes: Type.Array(
+      Type.Object({
+        ...livingProcess,
+        checks: Type.Array(
+          Type.Object({ name: Type.String(), status: CheckStatus, detail: Nullable(Type.String()), since: Instant }),
+        ),
+      }),
+    ),
+  },
+  { $id: 'OperationsHealth' },
+)
+export type OperationsHealth = Static<typeof OperationsHealth>
+
+export const problemCodes = [
+  'check-failing',
+  'role-missing',
+  'process-silent',
+  'projection-failed',
+  'projection-behind',
+  'work-failing',
+  'work-late',
+  'system-failing',
+] as const
+
+const Problem = Type.Object({
+  code: Type.Enum([...problemCodes]),
+  severity: Type.Enum(['warning', 'failing']),
+  subject: Type.String({ description: 'A name of the program, or the id of a process or failure group' }),
+  since: Nullable(Instant),
+  count: Type.Integer({ minimum: 1 }),
+  runbook: Type.String({ description: 'A heading of docs/operating.md' }),
+})
+export type OperationsProblem = Static<typeof Problem>
+
+export const Overview = Type.Object(
+  {
+    at: Instant,
+    status: CheckStatus,
+    problems: Type.Array(Problem, { description: 'The worst first' }),
+    systems: Type.Array(
+      Type.Object({
+        name: Type.Enum([...outsideSystems]),
+        status: Type.Enum(['ok', 'failing', 'unused'], {
+          description: '`failing`: three calls in a row failed, as any process saw them',
+        }),
+        last_success_at: Nullable(Instant),
+        failing_since: Nullable(Instant),
+        failures: Type.Integer({ minimum: 0, description: 'Calls that failed since the last success' }),
+        error: Nullable(OperationsError),
+      }),
+    ),
+    steps: Type.Object({ due: count, waiting: count, leased: count, failing: count }),
+    lag: Nullable(
+      Type.Object({
+        projector: Type.String(),
+        events: Type.Integer({ minimum: 0, description: 'At most 1000 are counted' }),
+        seconds: Type.Integer({ minimum: 0, description: 'Since it last moved' }),
+      }),
+      { description: 'The read model or to-do list that is furthest behind the log. Null if none is behind' },
+    ),
+    oldest_work: Nullable(Type.Object({ process: Type.String(), step: Type.String(), since: Instant }), {
+      description: 'The work that has been due for longest, whether it failed or not',
+    }),
+    processes: Type.Array(Type.Object(livingProcess)),
+  },
+  { $id: 'OperationsOverview' },
+)
+export type Overview = Static<typeof Overview>

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { overviewOf, type Seen } from '../../../app/operations/overview.ts'
+
+const at = new Date('2030-01-01T00:10:00.000Z')
+const before = (seconds: number) => new Date(at.getTime() - seconds * 1_000)
+const process = {
+  id: '0190b0a0-0000-7000-8000-000000000001',
+  roles: ['api', 'projector', 'processor'],
+  version: '1.0.0',
+  profile: 'production',
+  startedAt: before(600),
+  seenAt: before(1),
+  status: 'running',
+  checks: [],
+} as const
+const system = { lastSuccessAt: null, failingSince: null, failures: 0, error: null, status: 'ok' } as const
+const well: Seen = { at, processes: [process], systems: [{ name: 'provider', ...system }], work: [], projectors: [] }
+const row = { kind: 'step', process: 'assessments', step: 'conclude', count: 1, failure: null } as const
+
+/** The problems of an overview, as code, severity, subject, since and count. */
+const problemsOf = (seen: Partial<Seen>) =>
+  overviewOf({ ...well, ...seen }).problems.map(({ code, severity, subject, since, count }) => [
+    code,
+    severity,
+    subject,
+    since,
+    count,
+  ])
+const instant = (seconds: number) => before(seconds).toISOString()
+
+describe('the overview', () => {
+  it('is ok without a problem', () => {
+    const { status, problems, lag, oldest_work: oldest } = overviewOf(well)
+    expect([status, problems, lag, oldest]).toEqual(['ok', [], null, null])
+  })
+
+  it('names a role that no process runs, and a process without a sign of life', () => {
+    const silent = { ...process, id: 'silent', roles: ['processor'], seenAt: before(20), status: 'silent' } as const
+    const others = { ...process, roles: ['api', 'projector'] }
+    expect(problemsOf({ processes: [others, silent] })).toEqual([
+      ['role-missing', 'failing', 'processor', instant(20), 1],
+      ['process-silent', 'warning', 'silent', instant(20), 1],
+    ])
+    expect(problemsOf({ processes: [process, silent] })).toEqual([
+      ['process-silent', 'warning', 'silent', instant(20), 1],
+    ])
+    expect(problemsOf({ processes: [] })).toHaveLength(3)
+  })
+
+  it('names a check once, with the worst status of all processes, and not those of silent ones', () => {
+    const check = (status: 'ok' | 'warning' | 'failing', seconds: number) => ({
+      name: 'object_store',
+      status,
+      detail: null,
+      since: instant(seconds),
+    })
+    const processes = [
+      { ...process, checks: [check('warning', 30)] },
+      { ...process, checks: [check('failing', 20)] },
+      { ...process, checks: [check('ok', 90)] },
+    ]
+    expect(problemsOf({ processes })).toEqual([['check-failing', 'failing', 'object_store', instant(30), 2]])
+    expect(problemsOf({ processes: processes.slice(0, 1) })[0]?.[1]).toBe('warning')
+  })
+
+  it('names a system that fails', () => {
+    const failing = { ...system, name: 'mail', status: 'failing', failures: 4, failingSince: before(9) } as const
+    expect(problemsOf({ systems: [failing] })).toEqual([['system-failing', 'failing', 'mail', instant(9), 4]])
+  })
+
+  it('names a read model that stopped or is behind, and the one that is furthest behind', () => {
+    const projectors = [
+      { name: 'patients', isFailed: true, events: 3, idleSeconds: 60 },
+      { name: 'cases', isFailed: false, events: 9, idleSeconds: 12 },
+      { name: 'moving', isFailed: false, events: 500, idleSeconds: 1 },
+      { name: 'idle', isFailed: false, events: 0, idleSeconds: 600 },
+    ]
+    expect(problemsOf({ projectors })).toEqual([
+      ['projection-failed', 'failing', 'patients', instant(60), 1],
+      ['projection-behind', 'warning', 'cases', instant(12), 9],
+    ])
+    expect(overviewOf({ ...well, projectors }).lag).toEqual({ projector: 'moving', events: 500, seconds: 1 })
+  })
+
+  it('names each failure group, also while its work is tried, and work that nobody does', () => {
+    const failure = { groupId: 'group', since: before(40), count: 2 }
+    const work = [
+      { ...row, state: 'failing', count: 2, oldestDueAt: before(50), failure },
+      { ...row, state: 'leased', oldestDueAt: before(80), failure: { ...failure, since: before(45), count: 1 } },
+      { ...row, step: 'expire', state: 'due', count: 5, oldestDueAt: before(61) },
+      { ...row, step: 'follow-opened-task', state: 'due', count: 5, oldestDueAt: before(59) },
+      { ...row, state: 'waiting', oldestDueAt: before(-5) },
+    ] as const
+    expect(problemsOf({ work })).toEqual([
+      ['work-failing', 'warning', 'group', instant(45), 3],
+      ['work-late', 'warning', 'assessments.expire', instant(61), 5],
+    ])
+    const { steps, oldest_work: oldest, status } = overviewOf({ ...well, work })
+    expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2 })
+    expect(oldest).toEqual({ process: 'assessments', step: 'expire', since: instant(61) })
+    expect(status).toBe('warning')
+  })
+})

@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process'
+import { createServer, type Server } from 'node:http'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { at, textAt } from '../../../app/demo/members.ts'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
+import { assessmentBody, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
+import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
+
+const base = '/v1/operations'
+/** A fault is seen, and its end, within ten seconds. The rest is for a busy machine. */
+const soon = { timeout: 40_000, interval: 250 }
+let inProcess: InProcessPlatform
+let watched: WatchedPlatform
+let pool: Pool
+/** A platform client with the scope of operators. */
+let operator: ApiClient
+let providerPort: number
+
+beforeAll(async () => {
+  providerPort = await freePort()
+  inProcess = await startInProcessPlatform({
+    PROVIDER_BASE_URL: `http://127.0.0.1:${providerPort}`,
+    PROVIDER_LOGIN: 'login',
+    PROVIDER_PASSWORD: 'password',
+    WEBHOOK_RETRY_SCHEDULE_MS: '0,60000,60000',
+  })
+  pool = createPool({ url: inProcess.databaseUrl, max: 2 })
+  const { base_url: baseUrl } = inProcess.platform.credentials
+  watched = watchPlatform(baseUrl)
+  operator = watched.watch(await clientWith(['operations:read'], null))
+}, 120_000)
+afterAll(async () => {
+  await pool.end()
+  await inProcess.close()
+})
+
+/** Registered by the administrator. Null: a platform client. */
+async function clientWith(scopes: readonly string[], orgId: string | null): Promise<ApiClient> {
+  const { base_url: baseUrl } = inProcess.platform.credentials
+  const { status, body } = await register(scopes, orgId)
+  expect(status).toBe(201)
+  const secrets = { client_id: textAt(body, 'client_id'), client_secret: textAt(body, 'client_secret') }
+  const { body: token } = await requestToken(baseUrl, secrets)
+  return createApiClient(baseUrl, textAt(token, 'access_token'))
+}
+
+async function register(scopes: readonly string[], orgId: string | null) {
+  const { base_url: baseUrl, admin_api_secret: secret } = inProcess.platform.credentials
+  const answer = await fetch(`${baseUrl}/v1/auth/clients`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-admin-api-secret': secret ?? '' },
+    body: JSON.stringify({ name: 'Operators', scopes, ...(orgId === null ? {} : { org_id: orgId }) }),
+  })
+  const body: unknown = await answer.json()
+  return { status: answer.status, body }
+}
+
+async function read(path: string): Promise<unknown> {
+  return (await expecting(200, operator.call(`${base}${path}`))).body
+}
+
+/** The problems of the overview with this code. */
+async function problemsOf(code: string): Promise<readonly unknown[]> {
+  const problems = at(await read('/overview'), 'problems')
+  return Array.isArray(problems) ? problems.filter((problem) => at(problem, 'code') === code) : []
+}
+
+async function systemNamed(name: string): Promise<unknown> {
+  const systems = at(await read('/overview'), 'systems')
+  return Array.isArray(systems) ? systems.find((system) => at(system, 'name') === name) : undefined
+}
+
+describe('operators', () => {
+  it('are platform clients with the scope', async () => {
+    const orgId = inProcess.platform.credentials.org_id
+    expect((await register(['operations:read'], orgId)).status).toBe(400)
+    for (const path of ['/overview', '/health', '/steps', '/groups']) {
+      const refused = await inProcess.api.call(`${base}${path}`)
+      expect([path, refused.status, at(refused.body, 'code')]).toEqual([path, 403, 'insufficient-scope'])
+    }
+    const writer = await clientWith(['operations:write'], null)
+    expect((await writer.call(`${base}/overview`)).status).toBe(200)
+  })
+
+  it('see every process with its checks', async () => {
+    const well = { name: 'database', status: 'ok', detail: null, since: expect.any(String) }
+    await vi.waitFor(async () => {
+      const process = at(await read('/health'), 'processes', 0)
+      const living = { roles: ['api', 'projector', 'processor'], profile: 'development', status: 'running' }
+      expect(process).toMatchObject(living)
+      expect(at(process, 'checks')).toContainEqual(well)
+    }, soon)
+    expect(await problemsOf('role-missing')).toEqual([])
+  })
+
+  it('get a refusal of unknown filters, and 404 for unknown ids', async () => {
+    for (const query of ['kind=other', 'process=other', 'step=other', 'state=due,other', 'other=1', 'failing_with=1'])
+      expect([query, (await operator.call(`${base}/steps?${query}`)).status]).toEqual([query, 400])
+    const unknown = '0190b0a0-0000-7000-8000-000000000001'
+    for (const path of [`/steps/${unknown}`, `/groups/${unknown}`])
+      expect((await operator.call(`${base}${path}`)).status).toBe(404)
+  })
+})
+
+describe('a fault is on the overview, and gone after its end', () => {
+  it('a provider that is away', async () => {
+    const failing = {
+      status: 'failing',
+      error: { class: 'EgressError', code: 'ECONNREFUSED', host: `127.0.0.1:${providerPort}` },
+    }
+    await vi.waitFor(async () => expect(await systemNamed('provider')).toMatchObject(failing), soon)
+    expect(await problemsOf('system-failing')).toMatchObject([
+      { severity: 'failing', subject: 'provider', runbook: 'docs/operating.md#system-failing' },
+    ])
+    expect(at(await read('/overview'), 'status')).toBe('failing')
+    const server = createServer((_, response) => void response.writeHead(405).end())
+    await listening(server, providerPort)
+    await vi.waitFor(
+      async () => expect(await systemNamed('provider')).toMatchObject({ status: 'ok', failures: 0 }),
+      soon,
+    )
+    expect(await problemsOf('system-failing')).toEqual([])
+    server.closeAllConnections()
+    await new Promise<void>((resolve) => void server.close(() => resolve()))
+  })
+
+  it('a receiver that is away', async () => {
+    const port = await freePort()
+    const subscriptions = '/v1/clinical-api/webhook-subscriptions'
+    const subscribe = { url: `http://127.0.0.1:${port}/canary-path?canary`, event_types: ['assessment.failed'] }
+    const { body } = await expecting(201, inProcess.api.call(subscriptions, { body: subscribe }))
+    const id = textAt(body, 'id')
+    // Without consent the assessment fails at once, and its end is due to the receiver.
+    await requestAssessment(inProcess.api, assessmentBody(await registerPatient(inProcess.api), [await photograph()]))
+    const ofReceiver = { kind: 'delivery', process: 'webhooks', step: 'deliver', count: 1, organisations: 1 }
+    const group = await vi.waitFor(async () => {
+      const { body: groups } = await operator.call(`${base}/groups`)
+      const found = at(groups, 'data', 0)
+      expect(found).toMatchObject({ ...ofReceiver, error: { class: 'attempt_failed', host: `127.0.0.1:${port}` } })
+      return found
+    }, soon)
+    const groupId = textAt(group, 'id')
+    await vi.waitFor(async () => expect(await problemsOf('work-failing')).toMatchObject([{ subject: groupId }]), soon)
+    expect(await read(`/groups/${groupId}`)).toMatchObject(ofReceiver)
+    const work = await read(`/steps?failing_with=${groupId}`)
+    expect(at(work, 'data', 0)).toMatchObject({ state: 'failing', failures: 1, group_id: groupId })
+    const own = inProcess.platform.credentials.org_id
+    expect(at(await read(`/steps?org_id=${own}&kind=delivery`), 'data')).toHaveLength(1)
+    expect(at(await read('/steps?org_id=0190b0a0-0000-7000-8000-000000000001'), 'data')).toEqual([])
+    expect(await read(`/steps/${textAt(work, 'data', 0, 'id')}`)).toEqual(at(work, 'data', 0))
+    expect(JSON.stringify([work, await read('/groups'), await read('/overview')])).not.toContain('canary')
+    await expecting(204, inProcess.api.call(`${subscriptions}/${id}`, { method: 'DELETE' }))
+    await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
+  })
+
+  it('a step that throws', async () => {
+    // No program writes such a row, so the step that reads it throws.
+    await pool.query(
+      `insert into assessments_todo.todo (key, step, org_id, due_at, payload) values ('planted', 'expire', $1, now(), '{"canary": 1}')`,
+      [inProcess.platform.credentials.org_id],
+    )
+    const problems = await vi.waitFor(async () => {
+      const found = await problemsOf('work-failing')
+      expect(found).toHaveLength(1)
+      return found
+    }, soon)
+    const group = await read(`/groups/${textAt(problems, 0, 'subject')}`)
+    expect(group).toMatchObject({ kind: 'step', process: 'assessments', step: 'expire', count: 1 })
+    expect(at(group, 'example', 'version')).toBe(at(group, 'versions', 0))
+    expect(JSON.stringify(group)).not.toContain('canary')
+    await pool.query(`delete from assessments_todo.todo where key = 'planted'`)
+    await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
+  })
+
+  it('a process without a sign of life', async () => {
+    const id = '0190b0a0-0000-7000-8000-000000000002'
+    await pool.query(
+      `insert into runtime.processes values ($1, '{projector}', '1', 'production', now(), now() - interval '20 seconds', '[]')`,
+      [id],
+    )
+    await vi.waitFor(async () => expect(await problemsOf('process-silent')).toMatchObject([{ subject: id }]), soon)
+    await pool.query('delete from runtime.processes where id = $1', [id])
+    await vi.waitFor(async () => expect(await problemsOf('process-silent')).toEqual([]), soon)
+  })
+})
+
+it('the command prints the overview without the API', async () => {
+  const { dataDir } = inProcess.platform.configuration
+  const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
+  const env = { ...process.env, ...nothing, PLATFORM_DATA_DIR: dataDir }
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['app/main.ts', 'status', ...args], { env }).catch((error: unknown) => error)
+  const printed = JSON.parse(textAt(await run('--json'), 'stdout')) as unknown
+  const { at: _, ...answered } = (await read('/overview')) as Record<string, unknown>
+  expect(Object.keys(Object(printed)).toSorted()).toEqual(['at', ...Object.keys(answered)].toSorted())
+  expect(at(printed, 'processes', 0, 'id')).toBe(at(answered, 'processes', 0, 'id'))
+  expect(textAt(await run(), 'stdout')).toContain('Systems outside')
+})
+
+it('answers what the document describes', async () => {
+  expect(await watched.undocumented()).toEqual([])
+})
+
+async function listening(server: Server, port: number): Promise<void> {
+  await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve))
+}
