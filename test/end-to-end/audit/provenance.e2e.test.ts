@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { checkFile } from '../../../app/audit/check-command.ts'
 import { startWitness, type RunningWitness } from '../../../app/witness/start-witness.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -58,18 +59,25 @@ const keyOfLog = async () => {
   return found.ok ? (await found.text()).split('\n')[0] : undefined
 }
 
+const openWitness = (logs: readonly string[], port: number) =>
+  startWitness(
+    { dataDir: join(folder, 'witness'), logs, port, name: 'w.example' },
+    { host: '127.0.0.1', logger: createLogger({ level: 'silent' }), now: () => new Date() },
+  )
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provenance-'))
-  platform = await startTestPlatform({ env: { SEAL_INTERVAL_SECONDS: '1', SEAL_ORIGIN: 'log.example/provenance' } })
+  // Its first start makes its key, which the platform needs. Its second one needs the key of the platform's log.
+  const { address, vkey, ...first } = await openWitness([], 0)
+  await first.stop()
+  platform = await startTestPlatform({
+    env: { SEAL_INTERVAL_SECONDS: '1', SEAL_ORIGIN: 'log.example/provenance', WITNESSES: `${address} ${vkey}` },
+  })
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   auditor = await newAuditor()
   logKey = await waitFor('the key of the log', keyOfLog)
-  witness = await startWitness(
-    { dataDir: join(folder, 'witness'), logs: [logKey], port: 0, name: 'w.example' },
-    { host: '127.0.0.1', logger: createLogger({ level: 'silent' }), now: () => new Date() },
-  )
-  await platform.restart({ WITNESSES: `${witness.address} ${witness.vkey}` })
+  witness = await openWitness([logKey], Number(new URL(address).port))
   images = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   const ended = await endOf(api, await requestAssessment(api, assessmentBody(patientId, images)))
@@ -138,13 +146,17 @@ async function check(file: string, ...more: readonly string[]) {
 test('it is checked offline with the published keys, the key of the log and the witness', async () => {
   const jwks = await (await fetch(`${platform.baseUrl}/v1/auth/.well-known/jwks.json`)).text()
   await writeFile(join(folder, 'jwks.json'), jwks)
-  const keys = ['--jwks', join(folder, 'jwks.json')]
+  const jwksFile = join(folder, 'jwks.json')
+  const keys = ['--jwks', jwksFile]
+  const file = join(folder, 'provenance.json')
   await waitFor('the witness', async () => {
     const { body } = await auditor.call(pathOf(reviewId))
-    await writeFile(join(folder, 'provenance.json'), JSON.stringify(body))
-    return (await check('provenance.json', ...keys)).code === 0 ? true : undefined
+    await writeFile(file, JSON.stringify(body))
+    const { code } = await checkFile({ file, key: logKey, witnesses: [witness.vkey], jwks: jwksFile })
+    return code === 0 ? true : undefined
   })
-  const { output } = await check('provenance.json', ...keys)
+  const { code, output } = await check('provenance.json', ...keys)
+  expect(code).toBe(0)
   expect(JSON.parse(output)).toMatchObject({
     document: { review: { id: reviewId } },
     log: { origin: 'log.example/provenance', witnesses: [{ name: 'w.example' }] },
