@@ -173,7 +173,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
-  const endings = runsApi ? followTokenEndings({ store, now, logger }) : undefined
+  const endings = runsApi ? followTokenEndings({ store, vault, now, logger }) : undefined
   if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
   const attendance = () => readAttendance(pool)
   addHealthChecks(health, {

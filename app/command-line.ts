@@ -4,8 +4,8 @@ import { Check } from 'typebox/schema'
 import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
 import { readMailAddress } from '../platform/kit/mail-address.ts'
-import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
 import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
+import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
@@ -37,7 +37,7 @@ export type Command =
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
   | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
-  | { readonly name: 'rotate-key'; readonly purpose: SigningPurpose }
+  | { readonly name: 'keys'; readonly order: KeysOrder }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
@@ -58,8 +58,7 @@ export const usage = `Usage: npm run platform -- COMMAND
           stands for all that a client of an organisation may hold
   administrators create  --org ID  --email ADDRESS  [--name NAME]
           a user who administers the organisation, with an account at the identity provider. A repeat creates no other
-  keys rotate token|receipt|actor-context|provenance
-          adds a key pair. It is published at once and signs six minutes later, when everybody has it
+${keysUsage}
   foreign-events rejected  [--channel NAME]
           the newest 1000 events of foreign channels that were skipped, with the reason, as JSON
   verify receipt FILE --jwks FILE
@@ -89,14 +88,14 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
-    if (name === 'keys' && rest[0] === 'rotate') return readRotate(rest.slice(1))
+    if (name === 'keys') return { name, order: readKeys(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
     if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
   return wrong(
-    `there is no command ${['administrators', 'clients', 'foreign-events', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`,
+    `there is no command ${['administrators', 'clients', 'foreign-events', 'verify'].includes(name) ? args.join(' ') : name}`,
   )
 }
 
@@ -154,14 +153,6 @@ function readAdministrator(args: string[]): Command {
 function readStatus(args: string[]): Command {
   const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
   return { name: 'status', order: { isJson: values.json } }
-}
-
-function readRotate(args: string[]): Command {
-  const { positionals } = parseArgs({ args, options: {}, allowPositionals: true })
-  const purpose = signingPurposes.find((each) => each === positionals[0])
-  if (purpose === undefined || positionals.length > 1)
-    return wrong(`keys rotate takes one of ${signingPurposes.join(', ')}`)
-  return { name: 'rotate-key', purpose }
 }
 
 function readRejectedEvents(args: string[]): Command {

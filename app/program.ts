@@ -11,10 +11,10 @@ import {
   type RejectedEventsOrder,
 } from './command-line.ts'
 import type { AuditOrder } from './audit/orders.ts'
+import type { KeysOrder } from './keys/orders.ts'
 import type { StatusOrder } from './operations/status-command.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
-import type { SigningPurpose } from '../platform/kit/key-vault.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -32,8 +32,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => register(command.order))
     case 'create-administrator':
       return orExit(() => createAdministrator(command.order))
-    case 'rotate-key':
-      return orExit(() => rotateKey(command.purpose))
+    case 'keys':
+      return orExit(() => keys(command.order))
     case 'projections':
       return orExit(() => projections(command.order))
     case 'foreign-events':
@@ -188,10 +188,14 @@ async function createAdministrator(order: AdministratorOrder): Promise<void> {
   process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
 }
 
-async function rotateKey(purpose: SigningPurpose): Promise<void> {
-  const { rotateKeyOf } = await import('./key-rotation.ts')
-  const rotated = await rotateKeyOf(process.env, purpose)
-  process.stdout.write(`${JSON.stringify(rotated, null, 2)}\n`)
+async function keys(order: KeysOrder): Promise<void> {
+  tolerateClosedOutput()
+  const { runKeys } = await import('./keys/run.ts')
+  await runKeys(order, process.env, {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+    isInteractive: process.stderr.isTTY,
+  })
 }
 
 async function projections(order: ProjectionsOrder): Promise<void> {

@@ -30,6 +30,7 @@ import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from '../engine/commands/reservation/aggregate.ts'
 import { createCatalogue } from '../engine/store/catalogue.ts'
+import { tokenKeys } from './token-key/aggregate.ts'
 import { suppressions } from './suppression/aggregate.ts'
 import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
@@ -72,6 +73,7 @@ export const catalogue = createCatalogue([
   projections,
   reservations,
   suppressions,
+  tokenKeys,
   users,
   webhookDeliveries,
   webhookRecoveries,

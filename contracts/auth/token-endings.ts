@@ -1,7 +1,10 @@
 import type { TokenEndings, VerifiedToken } from '../../platform/http/tokens.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
+import { tokenKeys } from '../../streams/token-key/aggregate.ts'
+import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import { EventStoreUnavailableError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
@@ -9,6 +12,8 @@ import type { RecordedEvent } from '../../engine/store/events.ts'
 export interface TokenEndingsOptions {
   readonly store: Pick<EventStore, 'subscribeToAll'>
   readonly now: () => Date
+  /** Learns of keys that must sign no more. */
+  readonly vault: Pick<Vault, 'endSigningKey'>
   readonly logger?: Logger
   /** Milliseconds of a monotonic clock. */
   readonly clockMs?: () => number
@@ -34,17 +39,19 @@ interface ClientEndings {
 }
 
 /**
- * Follows all clients and keeps in memory what ends tokens early. Costs a token a few look-ups, whatever was revoked.
+ * Follows all clients and ended keys, and keeps in memory what ends tokens early. Costs a token a few look-ups, whatever was revoked.
  * Revoked tokens are kept until they would have ended anyway.
  */
 export function followTokenEndings({
   store,
+  vault,
   now,
   logger,
   clockMs = () => performance.now(),
 }: TokenEndingsOptions): FollowedTokenEndings {
   const clients = new Map<string, ClientEndings>()
   const revoked = createRevokedTokens(now)
+  const endedKeys = new Set<string>()
   const closing = new AbortController()
   const firstCatchUp = Promise.withResolvers<void>()
   let hasCaughtUp = false
@@ -52,7 +59,7 @@ export function followTokenEndings({
 
   const subscription = store.subscribeToAll({
     name: 'ended tokens',
-    filter: { streamPrefixes: [`${oauthClients.category}-`] },
+    filter: { streamPrefixes: [`${oauthClients.category}-`, `${tokenKeys.category}-`] },
     from: 'start',
     signal: closing.signal,
     onBatch: (events) => events.forEach(take),
@@ -61,10 +68,12 @@ export function followTokenEndings({
       listen()
       firstCatchUp.resolve()
     },
-    // The unreadable event may have ended any token of its client, so it ends all of them.
+    // The unreadable event may have ended any token of its client or key, so it ends all of them.
     onUndecodable: ({ id, stream }) => {
-      logger?.error({ component: 'tokens', eventId: id }, 'unreadable event of a client: its tokens are refused')
-      endingsOf(stream.slice(oauthClients.category.length + 1)).validFrom = Number.POSITIVE_INFINITY
+      logger?.error({ component: 'tokens', eventId: id }, 'unreadable event of a client or key: its tokens are refused')
+      const idInStream = stream.slice(stream.indexOf('-') + 1)
+      if (stream.startsWith(`${tokenKeys.category}-`)) endKey(idInStream)
+      else endingsOf(idInStream).validFrom = Number.POSITIVE_INFINITY
     },
     onError: (error) => firstCatchUp.reject(error),
   })
@@ -88,10 +97,17 @@ export function followTokenEndings({
     return added
   }
 
+  function endKey(kid: string): void {
+    endedKeys.add(kid)
+    vault.endSigningKey('token', kid)
+  }
+
   function take({ type, data, revision }: RecordedEvent): void {
     // The filter and the catalogue decide which types a stream of this category holds.
-    const event = { type, data } as OauthClientEvent
+    const event = { type, data } as OauthClientEvent | TokenKeyEvent
     switch (event.type) {
+      case 'TokenKeyEnded':
+        return endKey(event.data.kid)
       case 'OauthTokenRevoked':
         return revoked.add(event.data.jti, Date.parse(event.data.expiresAt) / 1000)
       case 'OauthClientSecretRemoved':
@@ -109,8 +125,12 @@ export function followTokenEndings({
   }
 
   return {
+    get endedKeys() {
+      return endedKeys.size
+    },
     hasEnded(token) {
       if (!isCurrent()) throw new EventStoreUnavailableError('whether tokens were revoked')
+      if (endedKeys.has(token.keyId)) return true
       const endings = clients.get(token.clientId)
       if (revoked.has(token)) return true
       if (endings === undefined) return false

@@ -4,19 +4,21 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
+import { tokenKeys } from '../../streams/token-key/aggregate.ts'
+import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 
 export interface ErasuresOptions {
   readonly store: Pick<EventStore, 'subscribeToAll' | 'forgetStates'>
-  readonly vault: Pick<Vault, 'forgetSubject'>
+  readonly vault: Pick<Vault, 'forgetSubject' | 'endSigningKey'>
   /** Erasures after this position. At a start, nothing older is in memory. */
   readonly from: Position
   readonly logger?: Logger
 }
 
 /**
- * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that
+ * Ends keys of tokens as they end, and drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that
  * erases destroys the key only after the event. The end of the account follows the key, so it drops again what a crash
  * left readable in between.
  */
@@ -24,12 +26,13 @@ export function followErasures({ store, vault, from, logger }: ErasuresOptions):
   const closing = new AbortController()
   const subscription = store.subscribeToAll({
     name: 'erasures',
-    filter: { streamPrefixes: [`${users.category}-`] },
+    filter: { streamPrefixes: [`${users.category}-`, `${tokenKeys.category}-`] },
     from,
     signal: closing.signal,
     onEvent: ({ type, data }: RecordedEvent) => {
       // The filter and the catalogue decide which types a stream of this category holds.
-      const event = { type, data } as UserEvent
+      const event = { type, data } as UserEvent | TokenKeyEvent
+      if (event.type === 'TokenKeyEnded') return vault.endSigningKey('token', event.data.kid)
       if (!isErasure(event)) return
       vault.forgetSubject(noOrganisation, event.data.userId)
       store.forgetStates()

@@ -30,6 +30,8 @@ export interface PoolOptions {
   readonly url: string
   /** Most connections (10). */
   readonly max?: number
+  /** So many connections stay open when they are idle (0). */
+  readonly min?: number
   /**
    * The server ends a statement after this time, ms (10000). A statement without any answer is abandoned a fifth of it
    * later.
@@ -53,6 +55,7 @@ export interface PoolOptions {
 export function createPool({
   url,
   max = 10,
+  min = 0,
   statementTimeoutMs = 10_000,
   name = 'clinical-assessment-platform',
   settings = {},
@@ -62,6 +65,7 @@ export function createPool({
     connectionString: url,
     Client: clientWith({ jit: 'off', ...settings }),
     max,
+    min,
     types: customTypes,
     application_name: name,
     connectionTimeoutMillis: 10_000,

@@ -41,6 +41,8 @@ export interface VerifiedToken extends TokenClaims {
   /** The scopes, and those that they include. */
   readonly grantedScopes: ReadonlySet<string>
   readonly tokenId: string
+  /** `kid` of the key that signed it. */
+  readonly keyId: string
   /** Seconds since 1970. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -67,6 +69,8 @@ export class TokenRejectedError extends Error {
 
 /** The tokens that ended before their time. */
 export interface TokenEndings {
+  /** How many keys have ended. When one ends, another one signs at once, maybe a key that is new to this process. */
+  readonly endedKeys: number
   /** @throws EventStoreUnavailableError if this process cannot know */
   hasEnded(token: VerifiedToken): boolean
 }
@@ -114,7 +118,8 @@ export function createTokenIssuer({
   now = () => new Date(),
 }: TokenIssuerOptions): TokenIssuer {
   const verified = new LRUCache<string, VerifiedToken>(atMost(5_000))
-  const publicKeyOf = createKeyLookup(keys, now)
+  let publicKeyOf = createKeyLookup(keys, now)
+  let endedKeys = 0
 
   return {
     issuer,
@@ -151,23 +156,32 @@ export function createTokenIssuer({
   }
 
   async function read(token: string): Promise<VerifiedToken> {
+    forgetEndedKeys()
     const nowSeconds = now().getTime() / 1000
     const known = verified.get(token)
     if (known !== undefined) {
       if (known.expiresAt <= nowSeconds) throw new TokenRejectedError('expired')
       return known
     }
-    const result = readClaims(await verifySignature(token))
+    const { payload, kid } = await verifySignature(token)
+    const result = readClaims(payload, kid)
     if (result.issuedAt > nowSeconds + skewSeconds) throw new TokenRejectedError('invalid')
     verified.set(token, result)
     return result
   }
 
-  async function verifySignature(token: string): Promise<JWTPayload> {
+  function forgetEndedKeys(): void {
+    if (endings === undefined || endings.endedKeys === endedKeys) return
+    ;({ endedKeys } = endings)
+    verified.clear()
+    publicKeyOf = createKeyLookup(keys, now)
+  }
+
+  async function verifySignature(token: string): Promise<{ readonly payload: JWTPayload; readonly kid: string }> {
     if (token.length > longestToken) throw new TokenRejectedError('invalid')
     try {
-      const { kid } = decodeProtectedHeader(token)
-      const key = kid === undefined ? undefined : await publicKeyOf(kid)
+      const { kid = '' } = decodeProtectedHeader(token)
+      const key = await publicKeyOf(kid)
       if (key === undefined || !hasOneMeaning(token)) throw new TokenRejectedError('invalid')
       const options = {
         algorithms: [algorithm],
@@ -178,7 +192,7 @@ export function createTokenIssuer({
         requiredClaims: ['sub', 'iat', 'exp', 'jti', 'client_id', 'scope'],
       }
       const { payload } = await jwtVerify(token, key, options)
-      return payload
+      return { payload, kid }
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new TokenRejectedError('expired')
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new TokenRejectedError('invalid')
@@ -213,7 +227,7 @@ function ownClaims({ orgId, productId, trustedActorContext, secretId, clientRevi
   }
 }
 
-function readClaims(payload: JWTPayload): VerifiedToken {
+function readClaims(payload: JWTPayload, keyId: string): VerifiedToken {
   const { client_id: clientId, scope, sub, aud, jti, iat, exp } = payload
   const isComplete = typeof clientId === 'string' && typeof scope === 'string' && typeof jti === 'string'
   const isOurs = sub === clientId && typeof aud === 'string'
@@ -230,6 +244,7 @@ function readClaims(payload: JWTPayload): VerifiedToken {
     // A token from before this claim is older than any event that ends tokens.
     clientRevision: typeof payload['client_revision'] === 'number' ? payload['client_revision'] : 0,
     tokenId: jti,
+    keyId,
     issuedAt: iat,
     expiresAt: exp,
   }

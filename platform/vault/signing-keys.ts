@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
+import type { SigningPurpose } from '../kit/key-vault.ts'
 
 /** An Ed25519 key pair; `kid` is the RFC 7638 thumbprint of its public half. */
 export interface SigningKey {
@@ -23,6 +24,11 @@ export const publishedAheadMs = 360_000
 /** The longest life of a token (TOKEN_TTL_SECONDS is a day at most), and a minute for caches and clocks. */
 const longestUseMs = 86_460_000
 
+/** Kind of the secrets of a purpose. */
+export function signingKind(purpose: SigningPurpose): string {
+  return `signing-${purpose}`
+}
+
 /** @param keys newest first */
 export function signingKeyAt(keys: readonly KeptSigningKey[], now: Date): KeptSigningKey | undefined {
   return keys.find((key) => hasBegun(key, now)) ?? keys.at(-1)
@@ -33,6 +39,43 @@ export function publishedKeysAt(keys: readonly KeptSigningKey[], now: Date): rea
   return keys.filter((_, place) => {
     const successor = keys[place - 1]
     return successor === undefined || !hasBegun(successor, new Date(now.getTime() - longestUseMs))
+  })
+}
+
+/** What a key does at an instant. */
+export interface KeyStatus<Key> {
+  readonly key: Key
+  /**
+   * `announced`: published, will sign. `signs`. `verifies`: what it signed still counts. `ended`: nothing that it signed
+   * counts any more.
+   */
+  readonly status: 'announced' | 'signs' | 'verifies' | 'ended'
+  readonly signsFrom: Date
+  /** It signed nothing after this instant. Null if it signs now, or will. */
+  readonly lastSignature: Date | null
+}
+
+/** @param keys newest first */
+export function statusesAt<Key extends KeptSigningKey>(
+  keys: readonly Key[],
+  isLasting: boolean,
+  now: Date,
+): readonly KeyStatus<Key>[] {
+  const signing = signingKeyAt(keys, now)
+  const published = isLasting ? keys : publishedKeysAt(keys, now)
+  const begin = ({ createdAt }: KeptSigningKey) => new Date(createdAt.getTime() + publishedAheadMs)
+  const place = signing === undefined ? -1 : keys.findIndex(({ kid }) => kid === signing.kid)
+  return keys.map((key, at) => {
+    const successor = keys[at - 1]
+    const isOver = at > place && successor !== undefined
+    const verifies = published.some(({ kid }) => kid === key.kid) ? 'verifies' : 'ended'
+    return {
+      key,
+      status: at === place ? 'signs' : at < place ? 'announced' : verifies,
+      // The first key of a purpose signs at once.
+      signsFrom: at === keys.length - 1 ? key.createdAt : begin(key),
+      lastSignature: isOver ? begin(successor) : null,
+    }
   })
 }
 

@@ -19,6 +19,21 @@ export interface NamedSecret {
   readonly createdAt: Date
 }
 
+/** How many secrets of a kind a master key wraps. */
+export interface WrappedCount {
+  readonly kind: string
+  readonly masterKeyId: string
+  readonly count: number
+  readonly oldest: Date
+  readonly newest: Date
+}
+
+export interface StoredKey {
+  readonly id: string
+  readonly masterKeyId: string
+  readonly createdAt: Date
+}
+
 interface Row {
   readonly id: string
   readonly wrapped: Buffer | null
@@ -71,6 +86,9 @@ export class VaultRows {
       await client.query(`
         create index if not exists vault_period_keys on vault_secrets ((split_part(id, '@', 2) collate "C"))
         where kind = 'subject' and destroyed_at is null and id like '%@%'`)
+      await client.query(`
+        create index if not exists vault_master_keys on vault_secrets (master_key_id collate "C", kind, id)
+        where wrapped is not null`)
       await client.query('create index if not exists vault_used_once_until on vault_used_once (usable_until)')
     })
   }
@@ -179,6 +197,106 @@ export class VaultRows {
        on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`,
       [kind, id, this.#ring.wrapWith.id],
     )
+  }
+
+  /**
+   * Checks that the ring opens the newest secret of each master key. Jumps through an index from key to key.
+   * @throws MasterKeyError that names the key which is missing or wrong
+   */
+  async requireMasterKeys(): Promise<void> {
+    const { rows } = await this.#pool.query<Row & { kind: string }>(
+      `with recursive used (id) as (
+         (select master_key_id collate "C" from vault_secrets where wrapped is not null order by 1 limit 1)
+         union all
+         select (select master_key_id collate "C" from vault_secrets
+           where wrapped is not null and master_key_id collate "C" > used.id order by 1 limit 1) from used where used.id is not null
+       )
+       select one.* from used cross join lateral (
+         select kind, ${columns} from vault_secrets
+         where wrapped is not null and master_key_id collate "C" = used.id order by kind, id limit 1
+       ) one`,
+    )
+    for (const { kind, ...row } of rows) this.#opened(kind, row)
+  }
+
+  /** All secrets that exist, by kind and master key. Reads every row. */
+  async counts(): Promise<readonly WrappedCount[]> {
+    const { rows } = await this.#pool.query<{
+      kind: string
+      master_key_id: string
+      count: number
+      oldest: Date
+      newest: Date
+    }>(
+      `select kind, master_key_id, count(*)::integer as count, min(created_at) as oldest, max(created_at) as newest
+       from vault_secrets where wrapped is not null group by kind, master_key_id order by kind, min(created_at)`,
+    )
+    return rows.map(({ master_key_id: masterKeyId, ...row }) => ({ ...row, masterKeyId }))
+  }
+
+  /** The keys of a kind that exist, newest first, without their secrets. */
+  async storedKeys(kind: string): Promise<readonly StoredKey[]> {
+    const { rows } = await this.#pool.query<Row>(
+      `select ${columns} from vault_secrets where kind = $1 and wrapped is not null order by created_at desc, id`,
+      [kind],
+    )
+    return rows.map((row) => ({ id: row.id, masterKeyId: row.master_key_id, createdAt: row.created_at }))
+  }
+
+  /** The number of secrets that another master key than the newest one wraps. */
+  async countOfOlder(): Promise<number> {
+    const { rows } = await this.#pool.query<{ count: number }>(
+      `select count(*)::integer as count from vault_secrets where wrapped is not null and master_key_id collate "C" <> $1`,
+      [this.#ring.wrapWith.id],
+    )
+    return rows[0]?.count ?? 0
+  }
+
+  /**
+   * Wraps up to `limit` secrets with the newest master key. A secret that is replaced or destroyed meanwhile stays as it
+   * then is.
+   * @returns how many it has read; 0 if none was left
+   * @throws MasterKeyError if one of them does not open; then none of them is changed
+   */
+  async rewrapSome(limit: number): Promise<number> {
+    const { wrapWith } = this.#ring
+    const { rows } = await this.#pool.query<{ kind: string; id: string; wrapped: Buffer; master_key_id: string }>(
+      `select kind, id, wrapped, master_key_id from vault_secrets
+       where wrapped is not null and master_key_id collate "C" <> $1 limit $2`,
+      [wrapWith.id, limit],
+    )
+    const renewed = rows.map(({ kind, id, wrapped, master_key_id: masterKeyId }) => {
+      const secret = unwrapSecret(this.#ring, kind, id, { wrapped, masterKeyId })
+      return wrapSecret(this.#ring, kind, id, secret).wrapped
+    })
+    await this.#pool.query(
+      `update vault_secrets v set wrapped = x.after, master_key_id = $5
+       from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) as x (kind, id, before, after)
+       where v.kind = x.kind and v.id = x.id and v.wrapped = x.before`,
+      [
+        rows.map(({ kind }) => kind),
+        rows.map(({ id }) => id),
+        rows.map(({ wrapped }) => wrapped),
+        renewed,
+        wrapWith.id,
+      ],
+    )
+    return rows.length
+  }
+
+  /** Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile. */
+  async rewriteFile(): Promise<void> {
+    await this.#pool.query('vacuum (full) vault_secrets')
+  }
+
+  /** Newest master keys of the processes that are connected, by the names of their connections. */
+  async wrappingElsewhere(name: string): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<{ name: string }>(
+      `select distinct application_name as name from pg_stat_activity
+       where datname = current_database() and starts_with(application_name, $1)`,
+      [name],
+    )
+    return rows.map((row) => row.name.slice(name.length))
   }
 
   /** The ids of subject keys `…/<name>@<period>` that are not destroyed, those of the oldest periods first. */

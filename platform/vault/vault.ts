@@ -10,11 +10,13 @@ import {
   type SubjectKey,
 } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
+import { inventoryOf, recordKind, sealKind, type VaultInventory } from './inventory.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import {
   newSigningSecret,
   publishedKeysAt,
   signingKeyAt,
+  signingKind,
   signingKeyOf,
   type KeptSigningKey,
   type SigningKey,
@@ -54,27 +56,37 @@ export interface PeriodKey {
   readonly period: string
 }
 
-const recordKind = 'record'
-const sealKind = 'signing-seal'
-
 const cachedSubjects = 10_000
 /** Most time until another process's erasure or rotation has effect here. */
 const cacheMs = 30_000
 const theOne = 'current'
 
+/** Begins the names of connections. The newest master key of the process ends them, so that `rewrap` sees it. */
+const connectionName = 'vault '
+/** Postgres cuts longer names. */
+const longestName = 63 - connectionName.length
+/** Secrets that one statement wraps anew. */
+const rewrappedAtOnce = 500
+
 /** Each statement finds its rows by an index. A plan that was made for a small table must do so too. */
 const settings = { enable_seqscan: 'off' }
 
-/** Opens the vault and creates its table if missing. Rejects if the database is away. */
+/**
+ * Opens the vault and creates its table if missing. Rejects if the database is away.
+ * @throws MasterKeyError that names a master key which is missing or wrong. Nothing is changed then
+ */
 export async function openVault({ url, masterKeys, pool, now = () => new Date() }: VaultOptions): Promise<Vault> {
-  const own = pool ?? createPool({ url, max: 4, name: 'vault', settings })
+  const name = `${connectionName}${masterKeys.wrapWith.id}`
+  // One connection stays, so that its name shows this process.
+  const own = pool ?? createPool({ url, min: 1, max: 4, name, settings })
   try {
     const rows = new VaultRows(own, masterKeys)
     await rows.migrate()
+    await rows.requireMasterKeys()
     const pepper = await rows.getOrCreate('pepper', theOne, () => randomBytes(32))
     if (pepper === 'destroyed') throw new MissingKeyError('pepper', theOne)
     const end = pool === undefined ? () => own.end() : async () => undefined
-    return new Vault(rows, createSecretKey(pepper), { end, now })
+    return new Vault(rows, createSecretKey(pepper), { masterKeys, end, now })
   } catch (error) {
     if (pool === undefined) await own.end()
     throw error
@@ -91,6 +103,9 @@ export class Vault implements KeyVault {
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
   readonly #now: () => Date
+  readonly #masterKeys: MasterKeyRing
+  /** Signing keys that must not be used any more, whatever the database still says. */
+  readonly #ended = new Set<string>()
   readonly #subjects = new LRUCache<string, SubjectKey>({ ...atMost(cachedSubjects), ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ ...atMost(cachedSubjects), ttl: cacheMs, ttlAutopurge: true })
@@ -99,8 +114,13 @@ export class Vault implements KeyVault {
   constructor(
     rows: VaultRows,
     pepper: KeyObject,
-    { end, now }: { readonly end: () => Promise<void>; readonly now: () => Date },
+    {
+      masterKeys,
+      end,
+      now,
+    }: { readonly masterKeys: MasterKeyRing; readonly end: () => Promise<void>; readonly now: () => Date },
   ) {
+    this.#masterKeys = masterKeys
     this.#rows = rows
     this.#subjectKeys = new SubjectKeyReader(rows)
     this.#pepper = pepper
@@ -222,6 +242,57 @@ export class Vault implements KeyVault {
   }
 
   /**
+   * A signing key has ended: it neither signs nor verifies in this process from now on. Another key signs at once, also
+   * one that was published a moment ago.
+   */
+  endSigningKey(purpose: SigningPurpose, kid: string): void {
+    this.#ended.add(kid)
+    this.#signing.delete(purpose)
+  }
+
+  /** Destroys an ended signing key for ever. False if the vault has no such key (any more). */
+  async destroySigningKey(purpose: SigningPurpose, kid: string): Promise<boolean> {
+    const kind = signingKind(purpose)
+    for (const { id, secret } of await this.#rows.readAll(kind)) {
+      if ((await signingKeyOf(secret)).kid !== kid) continue
+      await this.#rows.destroy(kind, id)
+      this.endSigningKey(purpose, kid)
+      return true
+    }
+    return false
+  }
+
+  /** Everything that the vault has, without the secrets. Reads every row. */
+  async inventory(): Promise<VaultInventory> {
+    return inventoryOf(this.#rows, this.#masterKeys, this.#now())
+  }
+
+  /** Newest master keys of other processes, if they are not that of this one. */
+  async otherMasterKeys(): Promise<readonly string[]> {
+    const ours = this.#masterKeys.wrapWith.id.slice(0, longestName)
+    return (await this.#rows.wrappingElsewhere(connectionName)).filter((id) => id !== ours)
+  }
+
+  /**
+   * Wraps everything with the newest master key, and then writes the file of the table anew. May be stopped and repeated
+   * at any time. Memory does not depend on the number of secrets.
+   * @param onProgress how many secrets are wrapped anew, of how many
+   * @throws MasterKeyError if a secret does not open
+   */
+  async rewrap(onProgress: (done: number, total: number) => void): Promise<number> {
+    const total = await this.#rows.countOfOlder()
+    let done = 0
+    onProgress(done, total)
+    for (let count = await this.#rows.rewrapSome(rewrappedAtOnce); count > 0;) {
+      done += count
+      onProgress(done, Math.max(done, total))
+      count = await this.#rows.rewrapSome(rewrappedAtOnce)
+    }
+    await this.#rows.rewriteFile()
+    return done
+  }
+
+  /**
    * The Ed25519 key that signs the checkpoints of a log, created if missing. Each log has a key of its own, which signs
    * at once.
    */
@@ -273,9 +344,10 @@ export class Vault implements KeyVault {
     // The first pair has a fixed name, so processes that start at once get the same pair.
     await this.#rows.getOrCreate(kind, 'first', newSigningSecret)
     const stored = await this.#rows.readAll(kind)
-    const keys = await Promise.all(
+    const found = await Promise.all(
       stored.map(async ({ secret, createdAt }) => ({ ...(await signingKeyOf(secret)), createdAt })),
     )
+    const keys = found.filter(({ kid }) => !this.#ended.has(kid))
     this.#signing.set(purpose, keys)
     return keys
   }
@@ -295,8 +367,4 @@ function privateKeyOf(secret: Uint8Array): KeyObject {
 
 function subjectOf(orgId: string, subjectId: string): string {
   return `${orgId}/${subjectId}`
-}
-
-function signingKind(purpose: SigningPurpose): string {
-  return `signing-${purpose}`
 }

@@ -6,6 +6,8 @@ import { needsOf, needsOfUp, requireVariables } from '../../app/roles.ts'
 /** A UUID without a version: callers may use any UUID as an id. */
 const org = 'A1B2C3D4-0000-0000-0000-000000000001'
 
+const kid = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
+
 test.each([
   [[], { name: 'help' }],
   [['--help'], { name: 'help' }],
@@ -21,9 +23,13 @@ test.each([
     ['foreign-events', 'rejected', '--channel', 'clinic.events'],
     { name: 'foreign-events', order: { channel: 'clinic.events' } },
   ],
-  [['keys', 'rotate', 'token'], { name: 'rotate-key', purpose: 'token' }],
-  [['keys', 'rotate', 'actor-context'], { name: 'rotate-key', purpose: 'actor-context' }],
-  [['keys', 'rotate', 'provenance'], { name: 'rotate-key', purpose: 'provenance' }],
+  [['keys', 'rotate', 'token'], { name: 'keys', order: { action: 'rotate', purpose: 'token' } }],
+  [['keys', 'rotate', 'actor-context'], { name: 'keys', order: { action: 'rotate', purpose: 'actor-context' } }],
+  [['keys', 'rotate', 'provenance'], { name: 'keys', order: { action: 'rotate', purpose: 'provenance' } }],
+  [['keys', 'list'], { name: 'keys', order: { action: 'list', isJson: false } }],
+  [['keys', 'list', '--json'], { name: 'keys', order: { action: 'list', isJson: true } }],
+  [['keys', 'rewrap'], { name: 'keys', order: { action: 'rewrap' } }],
+  [['keys', 'end', 'token', '--kid', kid], { name: 'keys', order: { action: 'end-token', kid } }],
   [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
 ])('%j is understood', (args, command) => {
   expect(readCommand(args)).toEqual(command)
@@ -72,7 +78,12 @@ test.each([
   [['administrators', 'create', '--org', org, '--email', 'ada'], 'needs --email, an e-mail address'],
   [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], '1 to 255 characters'],
   [['foreign-events'], 'there is no command foreign-events'],
-  [['keys', 'list'], 'there is no command keys list'],
+  [['keys'], 'there is no command keys'],
+  [['keys', 'remove'], 'there is no command keys remove'],
+  [['keys', 'rewrap', 'token'], 'Unexpected argument'],
+  [['keys', 'end', 'receipt', '--kid', kid], 'keys end takes token'],
+  [['keys', 'end', 'token'], 'keys end token needs --kid KID'],
+  [['keys', 'end', 'token', '--kid', 'short'], 'keys end token needs --kid KID'],
   [['keys', 'rotate'], 'keys rotate takes one of token, receipt, actor-context'],
   [['keys', 'rotate', 'webhook'], 'keys rotate takes one of'],
   [['keys', 'rotate', 'token', 'receipt'], 'keys rotate takes one of'],

@@ -28,6 +28,7 @@ import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts
 import { patients } from '../../streams/patient/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
+import { tokenKeys } from '../../streams/token-key/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 import { suppressions } from '../../streams/suppression/aggregate.ts'
@@ -98,6 +99,7 @@ const ownedStreams = [
   writeProbes.of(ids.claim),
   reservations.of(ids.org, 'e'.repeat(64)),
   suppressions.of(ids.org, settingIds.suppression),
+  tokenKeys.of('NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'),
   users.of(userIds.user),
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
@@ -123,6 +125,7 @@ const dataOfTypes = new Map<string, object>(
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,
+    facts.tokenKeyFact,
     facts.writeProbeFact,
     facts.scopeFact,
     foreignFact,

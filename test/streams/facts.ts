@@ -10,6 +10,7 @@ import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
 import type { LogSealEvent } from '../../streams/log-seals/events.ts'
+import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
@@ -379,6 +380,10 @@ export const scopeFact = factsOf<OauthScopeEvent>({
 })
 
 export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt: at(0) } })
+
+export const tokenKeyFact = factsOf<TokenKeyEvent>({
+  TokenKeyEnded: { kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs', endedBy: 'operator', endedAt: at(0) },
+})
 
 export const logSealFact = factsOf<LogSealEvent>({
   LogSealed: {

@@ -32,6 +32,8 @@ export interface RoleProcess {
 export interface PlatformApart extends PlatformProcess {
   readonly instances: readonly RoleProcess[]
   readonly front: Front
+  /** For commands beside the platform: its servers and master keys. */
+  readonly environment: Readonly<Record<string, string>>
   /** Starts another process of a role. Resolves when it is ready. */
   another(role: Role): Promise<RoleProcess>
 }
@@ -82,6 +84,7 @@ export async function startPlatformApart(
       credentials,
       instances,
       front,
+      environment: shared,
       output,
       exited,
       pid: instances.find(({ role }) => role === 'api')?.pid ?? 0,

@@ -44,7 +44,7 @@ export async function startAuthApi(
   env: Environment = {},
 ): Promise<AuthApi> {
   const configuration = { ...world.configuration, baseUrl }
-  const endings = followTokenEndings({ store, now: world.now })
+  const endings = followTokenEndings({ store, vault: world.vault, now: world.now })
   const issuer = createTokenIssuer({
     keys: world.vault,
     issuer: `${baseUrl}/v1/auth`,

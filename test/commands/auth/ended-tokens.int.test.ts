@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { followTokenEndings } from '../../../contracts/auth/token-endings.ts'
+import { endTokenKey } from '../../../app/keys/end-token-key.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { oauthClientEvents, type OauthClientEvent } from '../../../streams/oauth-client/events.ts'
+import { tokenKeys } from '../../../streams/token-key/aggregate.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
@@ -111,11 +113,45 @@ test('a removed secret ends the tokens that it gave, and no others', async () =>
   expect([await api.use(ofSecond), await other.use(ofSecond)]).toEqual([valid, valid])
 })
 
+test('an ended key ends all tokens that it signed, and another key signs at once, also after a restart', async () => {
+  const client = await registerTestClient(world)
+  const token = await tokenInUse(client)
+  const { kid } = await world.vault.signingKey('token')
+  const ended = await endTokenKey(world, kid, world.now())
+  expect(ended).toEqual({ kid, signs: expect.not.stringMatching(kid) })
+  await untilRefused(token)
+  const renewed = await tokenInUse(client)
+  expect((await api.issuer.verify(renewed)).keyId).toBe(ended.signs)
+  expect((await world.vault.publicKeys('token')).map((key) => key.kid)).toEqual([ended.signs])
+
+  // A repeat changes nothing. An id that the vault never had is refused.
+  expect(await endTokenKey(world, kid, world.now())).toEqual(ended)
+  expect((await world.store.load(tokenKeys.of(kid))).revision).toBe(0n)
+  await expect(endTokenKey(world, 'k'.repeat(43), world.now())).rejects.toThrow('the vault has no key kkk')
+  const restarted = await startAuthApi(world, world.otherStore)
+  expect([await restarted.use(token), await restarted.use(renewed)]).toEqual([refused, valid])
+  await restarted.close()
+})
+
+test('a key that was ended, but not destroyed before a crash, signs and verifies nothing after a start', async () => {
+  const client = await registerTestClient(world)
+  const token = await tokenInUse(client)
+  const { kid } = await world.vault.signingKey('token')
+  await world.vault.rotateSigningKey('token')
+  const data = { kid, endedBy: 'operator', endedAt: at() }
+  const context = { commandId: randomUUID(), correlationId: randomUUID(), process: 'keys' }
+  await world.store.append(tokenKeys.of(kid), 'no_stream', [{ type: 'TokenKeyEnded', data }], context)
+  await untilRefused(token)
+  expect((await world.vault.signingKey('token')).kid).not.toBe(kid)
+  expect((await endTokenKey(world, kid, world.now())).signs).not.toBe(kid)
+  expect((await world.vault.inventory()).keys.map(({ id }) => id)).not.toContain(kid)
+})
+
 test('without the event store, tokens are verified for ten seconds and refused later', async () => {
   const token = await api.issuer.read(await api.tokenOf(await registerTestClient(world)))
   const store = await world.storeOf(catalogue)
   let clock = 0
-  const endings = followTokenEndings({ store, now: world.now, clockMs: () => clock })
+  const endings = followTokenEndings({ store, vault: world.vault, now: world.now, clockMs: () => clock })
   expect(endings.isCurrent()).toBe(false)
   expect(() => endings.hasEnded(token)).toThrow('whether tokens were revoked')
   await endings.caughtUp
@@ -135,7 +171,11 @@ test('an unreadable event of a client ends the tokens of that client only', asyn
   const token = await tokenInUse(newer)
   const alien: OauthClientEvent = { type: 'OauthClientEnabled', data: { clientId: newer.clientId, enabledAt: at() } }
   await append(world, newer.clientId, alien)
-  const follower = followTokenEndings({ store: await world.storeOf(ofOlderProgram), now: world.now })
+  const follower = followTokenEndings({
+    store: await world.storeOf(ofOlderProgram),
+    vault: world.vault,
+    now: world.now,
+  })
   await follower.caughtUp
   expect(follower.hasEnded(await api.issuer.read(token))).toBe(true)
   expect(follower.hasEnded(await api.issuer.read(await tokenInUse(older)))).toBe(false)

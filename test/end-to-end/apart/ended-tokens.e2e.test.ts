@@ -106,6 +106,18 @@ test('a disabled client, a lost scope and a deleted client end tokens in every A
   expect(await statuses(first)).toEqual(apis.map(() => 401))
 })
 
+test('the command keys end token ends every token of a key in every API process, and another key signs', async () => {
+  const client = await registerClient()
+  const token = await tokenInUse(client)
+  const [header = ''] = token.split('.')
+  const kid = textAt(JSON.parse(Buffer.from(header, 'base64url').toString()), 'kid')
+  const env = { ...process.env, ...platform.environment, BASE_URL: '' }
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'keys', 'end', 'token', '--kid', kid], { env })
+  expect(JSON.parse(stdout)).toEqual({ kid, signs: expect.not.stringMatching(kid) })
+  await untilRefused(token)
+  await tokenInUse(client)
+})
+
 test('the command keys rotate adds a key that every API process publishes without a restart', async () => {
   const servers = { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
   const env = { ...process.env, ...servers, BASE_URL: '', MASTER_KEYS: await masterKeys(dataDir) }

@@ -302,6 +302,8 @@ describe('master keys', () => {
     await vault.secret('webhook', 'after-rotation')
     expect((await rows()).find(({ id }) => id === 'after-rotation')).toMatchObject({ master_key_id: 'second' })
     await expect(old.secret('webhook', 'after-rotation')).rejects.toThrow(/needs master key second/)
+    await expect(open()).rejects.toThrow(/needs master key second/)
+    await vault.destroySecret('webhook', 'after-rotation')
   })
 
   test('another key with the same id unwraps nothing', async () => {

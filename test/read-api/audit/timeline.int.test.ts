@@ -372,4 +372,4 @@ const subjects: readonly [object, readonly string[]][] = [
 const aboutOthers =
   `access_log access_month ai_review_budget ai_review_places consent_type humanreviewpolicy log_seals minted_id notificationqueuerequest
     notificationsubscription notificationtemplate oauth_scope permission projection reservation role suppression
-    webhook_recovery workflow_definition write_probe`.split(/\s+/)
+    token_key webhook_recovery workflow_definition write_probe`.split(/\s+/)

@@ -1,0 +1,40 @@
+import { userInfo } from 'node:os'
+import { v7 } from 'uuid'
+import { execute } from '../../engine/commands/execute.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { tokenKeys, type TokenKeyState } from '../../streams/token-key/aggregate.ts'
+import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
+
+export interface EndedKey {
+  readonly kid: string
+  /** The key that signs from now on. */
+  readonly signs: string
+}
+
+/**
+ * Ends a key that signs tokens. The event comes first: every process then refuses its tokens and signs with another key.
+ * The key is destroyed last. A repeat completes what was cut off.
+ * @throws Error if the vault never had the key
+ */
+export async function endTokenKey(
+  { store, vault }: { readonly store: EventStore; readonly vault: Vault },
+  kid: string,
+  now: Date,
+): Promise<EndedKey> {
+  const { keys } = await vault.inventory()
+  const present = keys.filter(({ purpose, status }) => purpose === 'token' && status !== 'ended')
+  const isPresent = keys.some(({ purpose, id }) => purpose === 'token' && id === kid)
+  const target = tokenKeys.of(kid)
+  if (!isPresent && !(await store.load(target)).state.hasEnded)
+    throw new Error(`the vault has no key ${kid} for tokens: keys list names them`)
+  // Otherwise no key would sign between the event and the new key.
+  if (present.every(({ id }) => id === kid)) await vault.rotateSigningKey('token')
+  const data = { kid, endedBy: userInfo().username, endedAt: now.toISOString() }
+  const context = { commandId: v7(), correlationId: v7(), process: 'keys' }
+  const decide = ({ hasEnded }: TokenKeyState): TokenKeyEvent[] => (hasEnded ? [] : [{ type: 'TokenKeyEnded', data }])
+  await execute(store, target, decide, context)
+  await vault.destroySigningKey('token', kid)
+  vault.endSigningKey('token', kid)
+  return { kid, signs: (await vault.signingKey('token')).kid }
+}

@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util'
+import { signingPurposes, type SigningPurpose } from '../../platform/kit/key-vault.ts'
+
+export type KeysOrder =
+  | { readonly action: 'list'; readonly isJson: boolean }
+  | { readonly action: 'rotate'; readonly purpose: SigningPurpose }
+  | { readonly action: 'rewrap' }
+  | { readonly action: 'end-token'; readonly kid: string }
+
+export const keysUsage = `  keys list  [--json]
+          the keys of the vault, what each does now, and the master keys that wrap them. No secret is printed
+  keys rotate token|receipt|actor-context|provenance
+          adds a key pair. It is published at once and signs six minutes later, when everybody has it
+  keys rewrap
+          wraps everything in the vault with the first master key. May be stopped and repeated
+  keys end token --kid KID
+          ends every token that a leaked key has signed, in every process. Another key signs at once`
+
+/** @throws Error with the reason, if there is no such command */
+export function readKeys(args: readonly string[]): KeysOrder {
+  const [action, ...rest] = args
+  if (action === 'list') {
+    const { values } = parseArgs({ args: rest, options: { json: { type: 'boolean', default: false } } })
+    return { action, isJson: values.json }
+  }
+  if (action === 'rotate') {
+    const { positionals } = parseArgs({ args: rest, options: {}, allowPositionals: true })
+    const purpose = signingPurposes.find((each) => each === positionals[0])
+    if (purpose === undefined || positionals.length > 1)
+      throw new Error(`keys rotate takes one of ${signingPurposes.join(', ')}`)
+    return { action, purpose }
+  }
+  if (action === 'rewrap') {
+    parseArgs({ args: rest, options: {} })
+    return { action }
+  }
+  if (action === 'end') return readEnd(rest)
+  throw new Error(`there is no command ${['keys', ...args].join(' ')}`)
+}
+
+function readEnd(args: string[]): KeysOrder {
+  const { values, positionals } = parseArgs({ args, options: { kid: { type: 'string' } }, allowPositionals: true })
+  if (positionals.length !== 1 || positionals[0] !== 'token') throw new Error('keys end takes token')
+  // A JWK thumbprint of SHA-256, RFC 7638.
+  if (values.kid === undefined || !/^[\w-]{43}$/.test(values.kid))
+    throw new Error('keys end token needs --kid KID, as keys list prints it')
+  return { action: 'end-token', kid: values.kid }
+}

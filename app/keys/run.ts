@@ -1,0 +1,66 @@
+import { openEventStore } from '../../engine/store/event-store.ts'
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { openVault } from '../../platform/vault/vault.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { findServers } from '../projections/servers.ts'
+import { serverNeeds } from '../roles.ts'
+import { clearly } from '../start-errors.ts'
+import { endTokenKey } from './end-token-key.ts'
+import { inventoryJson, inventoryText } from './list.ts'
+import type { KeysOrder } from './orders.ts'
+import { rewrap } from './rewrap.ts'
+import { rotateKey } from './rotate.ts'
+
+export interface KeysOutput {
+  readonly out: (text: string) => void
+  /** Progress. `isInteractive`: one line that is written again and again. */
+  readonly err: (text: string) => void
+  readonly isInteractive: boolean
+}
+
+// Postgres databases are named together.
+const vaultNeeds = ['DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS']
+
+/** Carries out a command about keys, on the servers of the environment or of the `platform up` over the data folder. */
+export async function runKeys(
+  order: KeysOrder,
+  env: Environment,
+  { out, err, isInteractive }: KeysOutput,
+): Promise<void> {
+  const needs = order.action === 'end-token' ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
+  const name = order.action === 'end-token' ? 'end' : order.action
+  const { configuration, masterKeys } = await findServers(env, needs, `keys ${name}`)
+  const ring = await masterKeys()
+  const { vaultDatabaseUrl: url = '', esdbUrl = '' } = configuration
+  const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url, masterKeys: ring }))
+  const json = (value: unknown) => out(JSON.stringify(value, null, 2))
+  try {
+    switch (order.action) {
+      case 'list': {
+        const inventory = await vault.inventory()
+        if (order.isJson) json(inventoryJson(inventory))
+        else out(inventoryText(inventory))
+        return
+      }
+      case 'rotate':
+        return json(await rotateKey(vault, order.purpose))
+      case 'rewrap': {
+        const rewrapped = await rewrap(vault, (line) => err(isInteractive ? `\r${line}` : `${line}\n`))
+        if (isInteractive) err('\n')
+        return json({ master_key: ring.wrapWith.id, rewrapped })
+      }
+      case 'end-token': {
+        const logger = createLogger({ level: 'silent' })
+        const store = await clearly('ESDB_URL', () => openEventStore({ url: esdbUrl, catalogue, vault, logger }))
+        try {
+          return json(await endTokenKey({ store, vault }, order.kid, new Date()))
+        } finally {
+          await store.close()
+        }
+      }
+    }
+  } finally {
+    await vault.close()
+  }
+}
