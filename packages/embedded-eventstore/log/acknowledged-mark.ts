@@ -12,6 +12,19 @@ import { SEGMENT_HEADER, syncFolder } from './segment.ts'
  */
 
 const SLOT = 16
+const NAME = 'acknowledged'
+
+/** The position of the mark of a folder, also while a node writes it. Throws CorruptLogError without an intact one. */
+export function readMark(folder: string): number {
+  const fd = openSync(join(folder, NAME), 'r')
+  try {
+    const position = Math.max(readSlot(fd, 0) ?? -1, readSlot(fd, 1) ?? -1)
+    if (position === -1) throw new CorruptLogError('the file "acknowledged" is not intact', 0)
+    return position
+  } finally {
+    closeSync(fd)
+  }
+}
 
 export class AcknowledgedMark {
   private readonly fd: number
@@ -21,11 +34,11 @@ export class AcknowledgedMark {
   readonly position: number
 
   constructor(folder: string, logIsEmpty: boolean) {
-    const path = join(folder, 'acknowledged')
+    const path = join(folder, NAME)
     const isNew = !existsSync(path)
     if (isNew && !logIsEmpty) throw new CorruptLogError('the file "acknowledged" is missing', 0)
     this.fd = openSync(path, isNew ? 'w+' : 'r+', 0o600)
-    const [first, second] = [this.read(0), this.read(1)]
+    const [first, second] = [readSlot(this.fd, 0), readSlot(this.fd, 1)]
     this.position = Math.max(first ?? 0, second ?? 0)
     if (!logIsEmpty && first === undefined && second === undefined)
       throw new CorruptLogError('the file "acknowledged" is not intact', 0)
@@ -49,10 +62,10 @@ export class AcknowledgedMark {
     fsyncSync(this.fd)
     closeSync(this.fd)
   }
+}
 
-  private read(slot: number): number | undefined {
-    const bytes = Buffer.alloc(SLOT)
-    if (readSync(this.fd, bytes, 0, SLOT, slot * SLOT) < SLOT) return undefined
-    return bytes.readUInt32LE(8) === crc32(bytes.subarray(0, 8)) ? bytes.readDoubleLE(0) : undefined
-  }
+function readSlot(fd: number, slot: number): number | undefined {
+  const bytes = Buffer.alloc(SLOT)
+  if (readSync(fd, bytes, 0, SLOT, slot * SLOT) < SLOT) return undefined
+  return bytes.readUInt32LE(8) === crc32(bytes.subarray(0, 8)) ? bytes.readDoubleLE(0) : undefined
 }

@@ -34,10 +34,7 @@ export type Segment = { base: number; fd: number; size: number; seed: number }
 
 /** Opens all segments of a folder, oldest first, and checks that nothing is missing between them. */
 export function openSegments(folder: string): Segment[] {
-  const bases = readdirSync(folder)
-    .filter((name) => name.endsWith(SUFFIX))
-    .map((name) => Number(name.slice(0, -SUFFIX.length)))
-    .toSorted((a, b) => a - b)
+  const bases = segmentBases(folder)
   removeUnused(folder, bases)
   const segments: Segment[] = []
   for (const base of bases) {
@@ -54,6 +51,14 @@ export function openSegments(folder: string): Segment[] {
     segments.push(segment)
   }
   return segments
+}
+
+/** Positions at which the segments of a folder start, oldest first. */
+export function segmentBases(folder: string): number[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => Number(name.slice(0, -SUFFIX.length)))
+    .toSorted((a, b) => a - b)
 }
 
 /**
@@ -173,8 +178,9 @@ export function syncFolder(folder: string): void {
   closeSync(fd)
 }
 
-function openSegment(folder: string, base: number): Segment {
-  const fd = openSync(segmentPath(folder, base), 'r+')
+/** The segment that starts at `base`. Throws CorruptLogError if its header is not intact. */
+export function openSegment(folder: string, base: number, flags: 'r' | 'r+' = 'r+'): Segment {
+  const fd = openSync(segmentPath(folder, base), flags)
   const segment: Segment = { base, fd, size: fstatSync(fd).size, seed: 0 }
   const header = readSegment(segment, 0, SEGMENT_HEADER)
   const intact =
@@ -196,6 +202,6 @@ function lastCrc(segment: Segment): number {
   return readSegment(segment, segment.size - 4, 4).readUInt32LE(0)
 }
 
-function segmentPath(folder: string, base: number): string {
+export function segmentPath(folder: string, base: number): string {
   return join(folder, `${String(base).padStart(16, '0')}${SUFFIX}`)
 }

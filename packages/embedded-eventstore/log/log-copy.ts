@@ -1,0 +1,105 @@
+import { closeSync, createWriteStream, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as turn } from 'node:timers/promises'
+import { AcknowledgedMark, readMark } from './acknowledged-mark.ts'
+import { frameEvents, type Frame } from './frame.ts'
+import { readFramesFrom } from './verified-read.ts'
+import { SEGMENT_HEADER, openSegment, readSegment, segmentBases, segmentPath, type Segment } from './segment.ts'
+
+/** The part of a segment that is copied: its header and whole appends. */
+export type SegmentCopy = {
+  /** Position of its first byte. */
+  base: number
+  bytes: number
+  /** Checks each append. Throws CorruptLogError. Can be read once, after the segments before it. */
+  chunks(): AsyncGenerator<Buffer, void, undefined>
+}
+
+/** What the appends that were read so far contain. */
+export type LogContents = {
+  events: number
+  /** Position of the last event, and when it was appended (ms). Undefined without events. */
+  last: { position: number; createdAt: number } | undefined
+}
+
+export type LogCopy = {
+  /** Every append before this position was acknowledged. The copy ends there. */
+  end: number
+  segments: SegmentCopy[]
+  contents: LogContents
+  close(): void
+}
+
+/**
+ * Reads the log in a node's data folder up to its last acknowledged append, while the node may run: it only adds behind
+ * that place. Changes nothing. The copy's positions are those of the log.
+ */
+export function openLogCopy(dataDir: string): LogCopy {
+  const folder = join(dataDir, 'log')
+  const end = readMark(folder)
+  const bases = segmentBases(folder).filter((base) => base < end)
+  const segments: Segment[] = []
+  const close = () => segments.forEach(({ fd }) => closeSync(fd))
+  try {
+    for (const [place, base] of bases.entries())
+      // Behind its end a segment may have room ahead.
+      segments.push({ ...openSegment(folder, base, 'r'), size: (bases[place + 1] ?? end) - base })
+  } catch (error) {
+    close()
+    throw error
+  }
+  const contents: LogContents = { events: 0, last: undefined }
+  return {
+    end,
+    contents,
+    segments: segments.map((segment) => ({
+      base: segment.base,
+      bytes: segment.size,
+      chunks: () => chunksOf(segment, segments, end, contents),
+    })),
+    close,
+  }
+}
+
+async function* chunksOf(
+  segment: Segment,
+  segments: Segment[],
+  end: number,
+  contents: LogContents,
+): AsyncGenerator<Buffer, void, undefined> {
+  yield readSegment(segment, 0, SEGMENT_HEADER)
+  let at = segment.base + SEGMENT_HEADER
+  while (at < segment.base + segment.size) {
+    for (const frame of readFramesFrom(segments, at, end)) {
+      take(frame, contents)
+      at = frame.end
+      yield frame.bytes
+    }
+    await turn()
+  }
+}
+
+function take(frame: Frame, contents: LogContents): void {
+  contents.events += frame.count
+  const position = frameEvents(frame).at(-1)?.position
+  if (position !== undefined) contents.last = { position, createdAt: frame.createdAt }
+}
+
+/** Writes a copied segment into a new data folder. It is durable when this resolves. */
+export async function writeSegmentCopy(
+  dataDir: string,
+  base: number,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const folder = join(dataDir, 'log')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  await pipeline(chunks, createWriteStream(segmentPath(folder, base), { flags: 'wx', mode: 0o600, flush: true }))
+}
+
+/** Makes the copied segments a log, which the next start of a node opens and indexes. */
+export function finishLogCopy(dataDir: string, end: number): void {
+  const mark = new AcknowledgedMark(join(dataDir, 'log'), true)
+  mark.write(end)
+  mark.close()
+}
