@@ -37,6 +37,7 @@ export interface ObjectVersion {
 
 /** The bytes of one version, even if the object changes meanwhile. */
 interface ReadObject extends ObjectVersion {
+  readonly contentType?: string
   /** Can be read once. Fails with Problem `object-store-unavailable`. */
   readonly chunks: AsyncIterable<Buffer>
 }
@@ -202,7 +203,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       if (found === undefined) return undefined
       if (!(found.Body instanceof Readable)) throw unavailable()
       const body = addAbortSignal(AbortSignal.timeout(readTimeoutMs), found.Body)
-      return { ...versionOf(found), chunks: chunksOf(body) }
+      const type = found.ContentType === undefined ? {} : { contentType: found.ContentType }
+      return { ...versionOf(found), ...type, chunks: chunksOf(body) }
     },
 
     async copy(source, key) {

@@ -1,0 +1,158 @@
+import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/schema'
+import { Nullable } from '../http/members.ts'
+import { jsonOf } from '../kit/json-reading.ts'
+import { SealedBytesError, type BackupKey, type BackupKeys } from './backup-keys.ts'
+import type { BackupPlace } from './place.ts'
+
+const Stored = Type.Object({
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String(),
+  chunks: Type.Array(Type.String()),
+})
+
+/** What a backup is. It is written last: without it there are only chunks. */
+export const Manifest = Type.Object({
+  format: Type.Literal(1),
+  id: Type.String(),
+  installation: Type.String(),
+  created_at: Type.String(),
+  /** Of the last event. */
+  position: Nullable(Type.String()),
+  /** When the last event was recorded. */
+  facts_until: Nullable(Type.String()),
+  events: Type.Integer({ minimum: 0 }),
+  /** Position behind the last append. */
+  log_end: Type.Integer({ minimum: 0 }),
+  entries: Type.Integer({ minimum: 0 }),
+  /** Of all entries. */
+  bytes: Type.Integer({ minimum: 0 }),
+  index: Stored,
+})
+export type Manifest = Static<typeof Manifest>
+
+const Place = Type.Object({ format: Type.Literal(1), installation: Type.String() })
+const Verified = Type.Object({ verified_at: Type.String() })
+
+export type ManifestFault = 'manifest-missing' | 'manifest-changed' | 'key-unknown' | 'other-installation'
+
+export class ManifestError extends Error {
+  override readonly name = 'ManifestError'
+  readonly code: ManifestFault
+
+  constructor(code: ManifestFault, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+/** A manifest that opened, and the key of its chunks. */
+export interface OpenedManifest {
+  readonly manifest: Manifest
+  readonly key: BackupKey
+}
+
+const folder = 'backups'
+const placeFile = 'place'
+const extension = '.manifest'
+const magic = 'CAPBACKUP1'
+
+const manifestFile = (id: string) => `${folder}/${id}${extension}`
+const verifiedFile = (id: string) => `${folder}/${id}.verified`
+
+/**
+ * A place belongs to the installation whose backup came first.
+ * @throws ManifestError for the place of another one
+ */
+export async function claimPlace(place: BackupPlace, keys: BackupKeys, installation: string): Promise<void> {
+  const owner = await ownerOf(place, keys)
+  if (owner !== undefined && owner.installation !== installation)
+    throw new ManifestError('other-installation', `${place.address} has the backups of another installation`)
+  if (owner?.keyId === keys.newest.id) return
+  await putSealed(place, placeFile, keys.newest, { format: 1, installation })
+}
+
+/** @throws ManifestError */
+export async function ownerOf(
+  place: BackupPlace,
+  keys: BackupKeys,
+): Promise<{ readonly installation: string; readonly keyId: string } | undefined> {
+  const opened = await openSealed(place, placeFile, keys)
+  if (opened === undefined) return undefined
+  if (!Check(Place, opened.value)) throw new ManifestError('manifest-changed', `${placeFile} has an unknown form`)
+  return { installation: opened.value.installation, keyId: opened.key.id }
+}
+
+export async function putManifest(place: BackupPlace, key: BackupKey, manifest: Manifest): Promise<void> {
+  await putSealed(place, manifestFile(manifest.id), key, manifest)
+}
+
+export async function putVerified(place: BackupPlace, key: BackupKey, id: string, at: Date): Promise<void> {
+  await putSealed(place, verifiedFile(id), key, { verified_at: at.toISOString() })
+}
+
+/** When a backup was verified last. Null if never. */
+export async function verifiedAt(place: BackupPlace, keys: BackupKeys, id: string): Promise<string | null> {
+  const opened = await openSealed(place, verifiedFile(id), keys)
+  return Check(Verified, opened?.value) ? opened.value.verified_at : null
+}
+
+/** Ids of the backups, oldest first: they begin with their time. */
+export async function backupIds(place: BackupPlace): Promise<readonly string[]> {
+  const ids: string[] = []
+  for await (const { name } of place.list(folder))
+    if (name.endsWith(extension)) ids.push(name.slice(folder.length + 1, -extension.length))
+  return ids.toSorted()
+}
+
+/** @throws ManifestError */
+export async function openManifest(place: BackupPlace, keys: BackupKeys, id: string): Promise<OpenedManifest> {
+  const opened = await openSealed(place, manifestFile(id), keys)
+  if (opened === undefined) throw new ManifestError('manifest-missing', `${place.address} has no backup ${id}`)
+  const { value, key } = opened
+  if (!Check(Manifest, value) || value.id !== id)
+    throw new ManifestError('manifest-changed', `${manifestFile(id)} has a form that this version does not know`)
+  const owner = await ownerOf(place, keys)
+  if (owner === undefined) throw new ManifestError('manifest-missing', `${placeFile} is missing in ${place.address}`)
+  if (owner.installation !== value.installation)
+    throw new ManifestError('other-installation', `${manifestFile(id)} is of another installation than its place`)
+  return { manifest: value, key }
+}
+
+export async function removeManifest(place: BackupPlace, id: string): Promise<void> {
+  await place.remove(manifestFile(id))
+  await place.remove(verifiedFile(id))
+}
+
+async function putSealed(place: BackupPlace, name: string, key: BackupKey, value: object): Promise<void> {
+  const sealed = key.seal(name, Buffer.from(JSON.stringify(value)))
+  // What it names is durable first.
+  await place.flush()
+  await place.put(name, Buffer.concat([Buffer.from(`${magic} ${key.id}\n`), sealed]))
+  await place.flush()
+}
+
+async function openSealed(
+  place: BackupPlace,
+  name: string,
+  keys: BackupKeys,
+): Promise<{ readonly value: unknown; readonly key: BackupKey } | undefined> {
+  const bytes = await place.get(name)
+  if (bytes === undefined) return undefined
+  const end = bytes.subarray(0, 100).indexOf('\n')
+  const [mark, keyId = ''] = bytes.toString('latin1', 0, Math.max(end, 0)).split(' ')
+  if (mark !== magic) throw new ManifestError('manifest-changed', `${name} is cut or was changed`)
+  const key = keys.byId.get(keyId)
+  if (key === undefined)
+    throw new ManifestError('key-unknown', `${name} needs the key ${keyId}, which BACKUP_KEYS lacks`)
+  try {
+    return { value: jsonOf(key.open(name, bytes.subarray(end + 1)).toString('utf8')), key }
+  } catch (error) {
+    if (!(error instanceof SealedBytesError)) throw error
+    throw new ManifestError(
+      'manifest-changed',
+      `${name} is cut, was changed, or was sealed with another key named ${keyId}`,
+      error,
+    )
+  }
+}

@@ -1,0 +1,21 @@
+/** Where backups are: files by name. Names have slashes between folders. */
+export interface BackupPlace {
+  /** For messages. */
+  readonly address: string
+  /** Stores a whole file or nothing. It is durable after `flush`. */
+  put(name: string, bytes: Uint8Array): Promise<void>
+  flush(): Promise<void>
+  has(name: string): Promise<boolean>
+  /** Undefined if there is no such file. */
+  get(name: string): Promise<Buffer | undefined>
+  /** Files below a folder, in any order. */
+  list(folder: string): AsyncIterable<PlacedFile>
+  /** Does nothing if there is no such file. */
+  remove(name: string): Promise<void>
+  close(): void
+}
+
+export interface PlacedFile {
+  readonly name: string
+  readonly modifiedAt: Date
+}

@@ -1,0 +1,176 @@
+import { cp, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
+import { ChunkStore } from '../../../platform/backup/chunks.ts'
+import { folderPlace } from '../../../platform/backup/folder-place.ts'
+import { backupIds, claimPlace, openManifest } from '../../../platform/backup/manifests.ts'
+import { pruneBackups } from '../../../platform/backup/prune.ts'
+import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
+import { newKeys, newKeysText, pieces, plantBackup } from './planted-place.ts'
+
+let folder = ''
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'backups-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const files = async () =>
+  (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+const faultsOf = async (keys: ReturnType<typeof newKeys>) => {
+  const place = folderPlace(folder)
+  const { faults } = await verifyBackups(place, keys, await backupIds(place))
+  return faults.map(({ kind, backup, detail }) => `${kind} ${backup} ${detail}`)
+}
+
+async function flip(file: string, at: number): Promise<void> {
+  const bytes = await readFile(file)
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  await writeFile(file, bytes)
+}
+
+test('streams of any pieces come back, and equal chunks are stored once', async () => {
+  const place = folderPlace(folder)
+  const store = new ChunkStore(place, newKeys('k').newest)
+  const big = Buffer.alloc(9_000_000, 'abcdefg')
+  const stored = await store.store(pieces(big.subarray(0, 5), big.subarray(5, 8_999_999), big.subarray(8_999_999)))
+  expect(stored.chunks).toHaveLength(3)
+  const parts: Buffer[] = []
+  for await (const part of store.read(stored)) parts.push(part)
+  expect(Buffer.concat(parts).equals(big)).toBe(true)
+  const written = store.writtenBytes
+  expect(await store.store(pieces(big))).toEqual(stored)
+  expect(store.writtenBytes).toBe(written)
+  expect(await store.store(pieces())).toMatchObject({ bytes: 0, chunks: [] })
+})
+
+test('no file contains a word of its content or its name', async () => {
+  await plantBackup(folderPlace(folder), newKeys('k'), ['canary'])
+  for (const file of await files()) expect((await readFile(file)).includes('canary')).toBe(false)
+})
+
+test('each damage of a place is named', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const first = await plantBackup(place, keys, ['alpha', 'beta'])
+  const second = await plantBackup(place, keys, ['alpha', 'gamma'])
+  expect(await faultsOf(keys)).toEqual([])
+  const whole = `${folder}-whole`
+  await cp(folder, whole, { recursive: true })
+  const chunkOf = (text: string) => {
+    const name = keys.newest.nameOf(Buffer.from(text))
+    return { file: join(folder, 'chunks', 'of-k', name.slice(0, 2), name), name }
+  }
+  const damage = async (plant: () => Promise<void>) => {
+    await plant()
+    const faults = await faultsOf(keys)
+    await rm(folder, { recursive: true })
+    await cp(whole, folder, { recursive: true })
+    return faults
+  }
+  const manifest = (id: string) => join(folder, 'backups', `${id}.manifest`)
+  try {
+    const beta = chunkOf('beta')
+    const named = `chunks/of-k/${beta.name.slice(0, 2)}/${beta.name}, of object object of beta`
+    const size = (await readFile(beta.file)).length
+    for (let at = 0; at < size; at += 1)
+      expect(await damage(() => flip(beta.file, at))).toEqual([`chunk-changed ${first.id} ${named}`])
+    expect(await damage(() => rm(beta.file))).toEqual([`chunk-missing ${first.id} ${named}`])
+    expect(await damage(() => cp(chunkOf('gamma').file, beta.file))).toEqual([`chunk-changed ${first.id} ${named}`])
+    expect(await damage(() => writeFile(beta.file, ''))).toEqual([`chunk-changed ${first.id} ${named}`])
+    // A chunk of two backups is missing in both.
+    expect(await damage(() => rm(chunkOf('alpha').file))).toHaveLength(2)
+    const [index = ''] = second.index.chunks
+    const ofIndex = join(folder, 'chunks', 'of-k', index.slice(0, 2), index)
+    expect((await damage(() => flip(ofIndex, 30)))[0]).toMatch(/^chunk-changed .*, of the index$/)
+    const bytes = await readFile(manifest(first.id))
+    for (let at = 0; at < bytes.length; at += 1) {
+      const [fault, ...others] = await damage(() => flip(manifest(first.id), at))
+      expect([fault?.split(' ').slice(0, 2), others]).toEqual([
+        [at > 10 && at < 12 ? 'key-unknown' : 'manifest-changed', first.id],
+        [],
+      ])
+    }
+    const cut = bytes.subarray(0, bytes.length - 1)
+    expect((await damage(() => writeFile(manifest(first.id), cut)))[0]).toMatch(/^manifest-changed/)
+    expect((await damage(() => writeFile(manifest(first.id), '')))[0]).toMatch(/^manifest-changed/)
+    expect((await damage(() => cp(manifest(second.id), manifest(first.id))))[0]).toMatch(/^manifest-changed/)
+    expect(await damage(() => rm(join(folder, 'place')))).toHaveLength(2)
+    expect(await faultsOf(keys)).toEqual([])
+  } finally {
+    await rm(whole, { recursive: true, force: true })
+  }
+})
+
+test('a place belongs to one installation', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  await plantBackup(place, keys, ['alpha'])
+  await expect(plantBackup(place, keys, ['beta'], 'another')).rejects.toMatchObject({ code: 'other-installation' })
+  const elsewhere = await mkdtemp(join(tmpdir(), 'backups-'))
+  try {
+    const { id } = await plantBackup(folderPlace(elsewhere), keys, ['alpha'], 'another')
+    await cp(join(elsewhere, 'backups', `${id}.manifest`), join(folder, 'backups', `${id}.manifest`))
+    expect((await faultsOf(keys)).map((fault) => fault.split(' ')[0])).toEqual(['other-installation'])
+  } finally {
+    await rm(elsewhere, { recursive: true })
+  }
+})
+
+test('older backups open with their key only, and new ones use the first key', async () => {
+  const [old, added] = [newKeysText('old'), newKeysText('new')]
+  const place = folderPlace(folder)
+  const first = await plantBackup(place, readBackupKeys(old), ['alpha'])
+  const both = readBackupKeys(`${added},${old}`)
+  const second = await plantBackup(place, both, ['alpha'])
+  expect(await faultsOf(both)).toEqual([])
+  expect((await openManifest(place, both, second.id)).key.id).toBe('new')
+  const faults = await faultsOf(readBackupKeys(added))
+  expect(faults).toEqual([
+    `key-unknown ${first.id} backups/${first.id}.manifest needs the key old, which BACKUP_KEYS lacks`,
+  ])
+  // Another key of the same name.
+  expect((await faultsOf(newKeys('old', 'new'))).every((fault) => fault.startsWith('manifest-changed'))).toBe(true)
+  await expect(claimPlace(place, newKeys('other'), 'one')).rejects.toMatchObject({ code: 'key-unknown' })
+})
+
+test('prune keeps the newest backups, their chunks and what may be of a backup that is being made', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const now = new Date()
+  await plantBackup(place, keys, ['alpha', 'beta'])
+  const second = await plantBackup(place, keys, ['alpha', 'gamma'])
+  const store = new ChunkStore(place, keys.newest)
+  const begun = await store.store(pieces(Buffer.from('of a backup that is being made')))
+  const left = await store.store(pieces(Buffer.from('of a backup that was cut off')))
+  const [name = ''] = left.chunks
+  const yesterday = new Date(now.getTime() - 25 * 3_600_000)
+  await utimes(join(folder, 'chunks', 'of-k', name.slice(0, 2), name), yesterday, yesterday)
+  expect(await pruneBackups(place, keys, 1, now)).toMatchObject({ kept: [second.id], chunks: 3 })
+  expect(await faultsOf(keys)).toEqual([])
+  expect(await backupIds(place)).toEqual([second.id])
+  expect((await store.readChunk(begun.chunks[0] ?? '')).length).toBeGreaterThan(0)
+  await expect(store.readChunk(name)).rejects.toMatchObject({ code: 'chunk-missing' })
+  expect(await pruneBackups(place, keys, 3, now)).toMatchObject({ removed: [], chunks: 0 })
+})
+
+test('prune removes nothing if a backup does not open', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const first = await plantBackup(place, keys, ['alpha'])
+  await plantBackup(place, keys, ['beta'])
+  await flip(join(folder, 'backups', `${first.id}.manifest`), 40)
+  const before = await files()
+  await expect(pruneBackups(place, keys, 1, new Date())).rejects.toMatchObject({ code: 'manifest-changed' })
+  expect(await files()).toEqual(before)
+})
+
+test('keys of another form are refused without showing them', () => {
+  expect(() => readBackupKeys(undefined)).toThrow('BACKUP_KEYS must be set')
+  expect(() => readBackupKeys('k:c2hvcnQ=')).toThrow('BACKUP_KEYS: master key 1 (k) has 5 bytes instead of 32')
+})

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { linesIn } from '../../../platform/backup/index-lines.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { copyVault, openVaultRestore } from '../../../platform/vault/vault-copy.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { newKeysText } from '../backup/planted-place.ts'
+
+const masterKeys = parseMasterKeys(newKeysText('master-1'))
+const now = new Date('2026-11-28T10:00:00.000Z')
+let original: FreshDatabase
+let target: FreshDatabase
+
+beforeAll(async () => {
+  ;[original, target] = [await freshDatabase(), await freshDatabase()]
+})
+afterAll(async () => {
+  await original.drop()
+  await target.drop()
+})
+
+test('a copy has the vault of one moment, and a restored vault opens what the original did', async () => {
+  const vault = await openVault({ url: original.vaultUrl, masterKeys })
+  const keyOf = async (from: typeof vault, subject: string) => {
+    const key = await from.subjectKeyForReading('org', subject)
+    return key === 'destroyed' ? key : key.export().toString('hex')
+  }
+  for (let n = 0; n < 1_200; n += 1) await vault.subjectKeyForWriting('org', `patient-${n}`)
+  await vault.destroySubject('org', 'patient-7')
+  expect(await vault.useOnce('jti', { until: new Date(now.getTime() + 3_600_000), now })).toBe(true)
+  const tables: { name: string; lines: string[] }[] = []
+  for await (const { name, lines } of copyVault(original.vaultUrl)) {
+    const read: string[] = []
+    for await (const line of linesIn(lines)) read.push(line)
+    tables.push({ name, lines: read })
+    // The second table is of the same moment as the first one.
+    await vault.subjectKeyForWriting('org', 'later')
+    await vault.useOnce('later', { until: new Date(now.getTime() + 3_600_000), now })
+  }
+  expect(tables.map(({ name }) => name)).toEqual(['vault_secrets', 'vault_used_once'])
+
+  const restore = await openVaultRestore(target.vaultUrl, masterKeys)
+  async function* inOrder(lines: readonly string[]): AsyncGenerator<string> {
+    yield* lines
+  }
+  for (const { name, lines } of tables) await restore.table(name, inOrder(lines))
+  expect(await restore.destroySubjects(inOrder(['org/patient-8', 'org/unknown']))).toBe(2)
+  await expect(restore.table('vault_new', inOrder([]))).rejects.toThrow('a newer version made it')
+  await restore.close()
+  await expect(openVaultRestore(target.vaultUrl, masterKeys)).rejects.toThrow('not empty')
+
+  const restored = await openVault({ url: target.vaultUrl, masterKeys })
+  expect(restored.fingerprint('text')).toBe(vault.fingerprint('text'))
+  expect(await keyOf(restored, 'patient-1199')).toBe(await keyOf(vault, 'patient-1199'))
+  expect([await keyOf(restored, 'patient-7'), await keyOf(restored, 'patient-8')]).toEqual(['destroyed', 'destroyed'])
+  await expect(restored.subjectKeyForReading('org', 'later')).rejects.toThrow('holds no subject key')
+  const until = new Date(now.getTime() + 3_600_000)
+  expect([await restored.useOnce('jti', { until, now }), await restored.useOnce('later', { until, now })]).toEqual([
+    false,
+    true,
+  ])
+  await restored.close()
+  await vault.close()
+})
