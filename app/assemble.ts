@@ -38,6 +38,7 @@ import { storeOutsideCalls } from './operations/outside-systems.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
+import { openCallHold } from './call-hold.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider } from './identity-provider.ts'
@@ -108,6 +109,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   requireForeignChannels(configuration)
   const { databaseUrl, vault, store, pool } = await openResources({ ...options, stop, now, filter })
 
+  const hold = await clearly('ESDB_URL', () => openCallHold(store, logger))
+  stop.onStop('work', 'held calls', () => hold.close())
   store.watchLeader(createWriteProbe(store, now))
 
   const projectors = [
@@ -145,7 +148,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const metrics = createMetrics({ health })
   const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now })
   const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now, calls }) : undefined
-  const egress = createEgress({ configuration, logger, calls })
+  const egress = createEgress({ configuration, logger, calls, isHeld: () => hold.isHeld() })
   stop.onStop('resources', 'egress', () => egress.close())
   // Before anything is appended to an event store that may be a wrong copy.
   if (objects !== undefined)
@@ -172,7 +175,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         })
       : undefined
   const served = runsApi && !runsProjector ? readModels : []
-  const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
+  const areStepsWaiting = () => !hold.isHeld() && processor?.areStepsWaiting() === true
   const endings = runsApi ? followTokenEndings({ store, vault, now, logger }) : undefined
   if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
   const attendance = () => readAttendance(pool)
@@ -195,15 +198,18 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   addRuntimeMetrics(metrics, { attendance, runner, relays: processor?.relays ?? [] })
 
-  if (objects !== undefined)
-    for (const check of [...providerChecks(pool), objectStoreCheck(objects, now)]) health.register(check)
-  if (processor !== undefined) {
-    const reports = startProviderReports({ senders: processor.senders, pool, logger })
-    stop.onStop('work', 'provider reports', () => reports.close())
-    await reports.first
+  health.register(hold.check)
+  if (objects !== undefined) health.register(objectStoreCheck(objects, now))
+  const callOthers = async () => {
+    if (objects !== undefined) for (const check of providerChecks(pool)) health.register(check)
+    if (processor !== undefined) {
+      const reports = startProviderReports({ senders: processor.senders, pool, logger })
+      stop.onStop('work', 'provider reports', () => reports.close())
+      await reports.first
+    }
+    await processor?.identifyProvider()
   }
-
-  await processor?.identifyProvider()
+  if (!hold.isHeld()) await callOthers()
 
   const stored = { pool, logger }
   const reported = [
@@ -297,7 +303,15 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await listen(app, configuration)
   await endings?.caughtUp
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
-  await processor?.beginSteps(runsApi ? 'here' : 'await')
+  const beginSteps = async () => processor?.beginSteps(runsApi ? 'here' : 'await')
+  if (!hold.isHeld()) await beginSteps()
+  else
+    void hold.released
+      .then(callOthers)
+      .then(beginSteps)
+      .catch((error: unknown) => {
+        logger.error({ component: 'calls', err: error }, 'calls were released, and cannot be made')
+      })
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, roles, identityProvider, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }

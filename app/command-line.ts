@@ -4,6 +4,7 @@ import { Check } from 'typebox/schema'
 import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
 import { readMailAddress } from '../platform/kit/mail-address.ts'
+import { backupUsage, readBackup, type BackupOrder } from './backup/orders.ts'
 import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
 import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
@@ -43,6 +44,7 @@ export type Command =
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'audit'; readonly order: AuditOrder }
   | { readonly name: 'status'; readonly order: StatusOrder }
+  | { readonly name: 'backup'; readonly order: BackupOrder }
   | { readonly name: 'witness'; readonly order: WitnessOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
@@ -65,6 +67,7 @@ ${keysUsage}
           checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
           Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
 ${auditUsage}
+${backupUsage}
   witness  --data DIR  --log VKEY…  [--port N]  [--name NAME]
           a witness of sealed logs, on a machine of its own. It signs a seal only if the log never went back. Prints
           "witness <address> <vkey>" for WITNESSES of the platform. HOST is its address (127.0.0.1), 8430 its port
@@ -84,6 +87,7 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'serve') return readServe(rest)
     if (name === 'status') return readStatus(rest)
     if (name === 'audit') return { name, order: readAudit(rest) }
+    if (name === 'backup') return { name, order: readBackup(rest) }
     if (name === 'witness') return readWitness(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))

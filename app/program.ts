@@ -13,6 +13,7 @@ import {
 import type { AuditOrder } from './audit/orders.ts'
 import type { KeysOrder } from './keys/orders.ts'
 import type { StatusOrder } from './operations/status-command.ts'
+import type { BackupOrder } from './backup/orders.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
@@ -42,6 +43,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => status(command.order))
     case 'audit':
       return audit(command.order)
+    case 'backup':
+      return backup(command.order)
     case 'witness':
       return orExit(() => live((surroundings) => witness(command.order, surroundings)))
     case 'verify-receipt':
@@ -140,6 +143,20 @@ async function audit(order: AuditOrder): Promise<void> {
   } catch (error) {
     process.stderr.write(`platform: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(order.action === 'accept-older-log' ? 1 : 2)
+  }
+}
+
+/** Exit code 1 means damage in the place of the backups. Everything that prevents the work is 2. */
+async function backup(order: BackupOrder): Promise<void> {
+  tolerateClosedOutput()
+  try {
+    const { runBackup } = await import('./backup/run.ts')
+    const { code, text } = await runBackup(order, process.env)
+    process.stdout.write(`${text}\n`)
+    process.exitCode = code
+  } catch (error) {
+    process.stderr.write(`platform: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(2)
   }
 }
 

@@ -6,6 +6,7 @@ import { createGracefulStop, type GracefulStop } from '../platform/lifecycle/gra
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
+import { requireWholeFolder } from './backup/restore-folder.ts'
 import { keepAdministrators, keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
@@ -53,6 +54,7 @@ async function start(
   await mkdir(first.dataDir, { recursive: true, mode: 0o700 })
   const lock = await lockDataFolder(first.dataDir)
   stop.onStop('servers', 'data folder', () => lock.release())
+  await requireWholeFolder(first.dataDir)
   const onLost = (name: string) => onFatal(`the embedded ${name} ended unexpectedly`)
   const { environment, standIns } = await startEmbedded(first, { logger, stop, onLost })
   const masterKeys =

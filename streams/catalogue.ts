@@ -7,6 +7,7 @@ import { aiReviewPlaces } from './ai-review-places/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { auditExports } from './audit-export/aggregate.ts'
+import { backups } from './backups/aggregate.ts'
 import { cases } from './case/aggregate.ts'
 import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
@@ -51,6 +52,7 @@ export const catalogue = createCatalogue([
   aiReviewSlots,
   assessments,
   auditExports,
+  backups,
   cases,
   consents,
   consentTypes,

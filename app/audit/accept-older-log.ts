@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { v7 } from 'uuid'
 import { decodeRecord, encodeRecord, logName, sealedPartOf, type LogRecord } from '../../contracts/audit/log-record.ts'
@@ -13,8 +12,12 @@ import { createLogger } from '../../platform/observability/logging.ts'
 import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { newestOf } from '../../processes/sealing/log-writer.ts'
 import { sealingLock } from '../../processes/sealing/sealing.ts'
+import type { SignedCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
+import type { StoredRecord } from '../../platform/vault/vault-rows.ts'
 import { logSealStream } from '../../streams/log-seals/aggregate.ts'
+import { requireWholeFolder } from '../backup/restore-folder.ts'
 import { startEmbedded } from '../embedded.ts'
+import { operatorAccount } from '../operator-account.ts'
 import { objectStoreNeeds, serverNeeds } from '../roles.ts'
 import { connectAuditServers, type AuditServers } from './audit-servers.ts'
 import { LogWentBackError, requireSealedLog } from './log-went-back.ts'
@@ -49,6 +52,7 @@ async function onEmbeddedServers(first: Configuration, env: Environment, order: 
   const lock = await lockDataFolder(first.dataDir, 0)
   stop.onStop('servers', 'data folder', () => lock.release())
   try {
+    await requireWholeFolder(first.dataDir)
     const onLost = () => undefined
     const { environment } = await startEmbedded(first, { logger, stop, onLost })
     const masterKeys =
@@ -86,25 +90,55 @@ async function accept(
     if (kept === undefined) throw new Error('nothing is sealed yet: there is no older log to accept')
     const { state } = await store.load(logSealStream)
     const record = newestOf(decodeRecord(kept.bytes), state)
-    const { size, checkpoint } = sealedPartOf(record)
+    const { checkpoint } = sealedPartOf(record)
     if (checkpoint === undefined || !(await hasGoneBack(servers)))
       throw new Error('the event store has every sealed event: there is no older log to accept')
-    const by = userInfo().username
-    const root = checkpoint.root.toString('base64')
-    await appendAccepted(servers, { reason, by, size, root })
-    const next: LogRecord = {
-      ...record,
-      generation: record.generation + 1,
-      checkpoint: null,
-      position: null,
-      cosigned: null,
-    }
-    if ((await vault.replaceRecord('sealed-log', kept, encodeRecord(next))) === undefined)
-      throw new Error('a platform sealed the log meanwhile: stop it first')
-    return { origin: logName(next), size, root, by }
+    return await beginNewLog(servers, { kept, record, checkpoint, reason })
   } finally {
     await servers.close()
   }
+}
+
+/**
+ * Begins a new log over the event store as it is. Undefined if nothing was sealed yet.
+ * A restored event store needs it even if it has every sealed event: the original may have sealed more since, and one key
+ * must not sign two logs.
+ */
+export async function beginLogOfRestored(servers: AuditServers, reason: string): Promise<AcceptedLog | undefined> {
+  const { store, vault } = servers
+  const kept = await vault.record('sealed-log')
+  if (kept === undefined) return undefined
+  const { state } = await store.load(logSealStream)
+  const record = newestOf(decodeRecord(kept.bytes), state)
+  const { checkpoint } = sealedPartOf(record)
+  return checkpoint === undefined ? undefined : beginNewLog(servers, { kept, record, checkpoint, reason })
+}
+
+interface EndedLog {
+  readonly kept: StoredRecord
+  readonly record: LogRecord
+  readonly checkpoint: SignedCheckpoint
+  readonly reason: string
+}
+
+async function beginNewLog(
+  servers: AuditServers,
+  { kept, record, checkpoint, reason }: EndedLog,
+): Promise<AcceptedLog> {
+  const by = operatorAccount()
+  const { size } = checkpoint
+  const root = checkpoint.root.toString('base64')
+  await appendAccepted(servers, { reason, by, size, root })
+  const next: LogRecord = {
+    ...record,
+    generation: record.generation + 1,
+    checkpoint: null,
+    position: null,
+    cosigned: null,
+  }
+  if ((await servers.vault.replaceRecord('sealed-log', kept, encodeRecord(next))) === undefined)
+    throw new Error('a platform sealed the log meanwhile: stop it first')
+  return { origin: logName(next), size, root, by }
 }
 
 async function hasGoneBack(servers: AuditServers): Promise<boolean> {

@@ -24,8 +24,8 @@ export interface AuditServers {
 }
 
 /** Connects to the servers of the environment, or of a `platform up` that runs on the data folder. */
-export async function openAuditServers(env: Environment): Promise<AuditServers> {
-  const found = await findServers(env, [...serverNeeds, ...objectStoreNeeds], 'audit')
+export async function openAuditServers(env: Environment, command = 'audit'): Promise<AuditServers> {
+  const found = await findServers(env, [...serverNeeds, ...objectStoreNeeds], command)
   return connectAuditServers(found.configuration, await found.masterKeys())
 }
 

@@ -1,6 +1,7 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
 import { accessLogs } from '../../streams/access-log/aggregate.ts'
+import { backups } from '../../streams/backups/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { logSeals } from '../../streams/log-seals/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
@@ -13,7 +14,7 @@ const listenedTo = new Set(
 )
 
 /** Only commands read these streams. */
-const unread = new Set([logSeals, projections].map(({ category }) => category))
+const unread = new Set([backups, logSeals, projections].map(({ category }) => category))
 
 /**
  * Streams that any projector may listen to. Excludes streams that only commands read, and channels that nothing here

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import type { Pool, PoolClient } from 'pg'
 import { v5 } from 'uuid'
 import { execute } from '../../engine/commands/execute.ts'
@@ -10,6 +9,7 @@ import type { EventStore } from '../../engine/store/event-store.ts'
 import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
+import { operatorAccount } from '../operator-account.ts'
 import { becomeOf, type CommandReport } from './going-on.ts'
 import { projectorNamed, readProjector, type ShownProjector } from './known-projectors.ts'
 
@@ -101,7 +101,7 @@ async function record(
     eventId,
     eventType,
     reason,
-    skippedBy: operator(),
+    skippedBy: operatorAccount(),
     now: new Date(),
   }
   const commandId = v5(`skip ${name} ${formatPosition(position)}`, commands)
@@ -117,15 +117,6 @@ function whereabouts({ status, position, failure }: ShownProjector): string {
   if (failure !== undefined && status === 'failed')
     return `it failed at ${failure.position} (${failure.eventType} ${failure.eventId})`
   return status === 'unseen' ? 'it has never run' : `it is ${status}, at ${position}`
-}
-
-/** A container with any user id may have no user name. Then this returns the number. */
-function operator(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`
-  }
 }
 
 /** Positions of the events that operators let a projector skip, as `formatPosition` writes them. */

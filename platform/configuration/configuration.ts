@@ -156,6 +156,18 @@ const settings = {
       shownDefault: 'a file in the data folder',
     },
   ),
+  backupKeys: optional(
+    'BACKUP_KEYS',
+    text(
+      { pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' },
+      'id:base64key pairs, separated by commas',
+    ),
+    {
+      meaning:
+        'Keys of backups, in the form of MASTER_KEYS. New backups are encrypted with the first one. Without them no backup is made or read',
+      isSecret: true,
+    },
+  ),
   esdbUrl: optional('ESDB_URL', eventStoreAddress(), {
     meaning:
       'Connection string of the event store. No other installation may use it. In production with TLS and a user',

@@ -74,6 +74,8 @@ type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
+  /** While true, no system outside is called. Own services and the own object store are. Default: never. */
+  readonly isHeld?: () => boolean
   /** Logs each refused address: in production, a tenant's delivery does not contain the reason. */
   readonly logger?: Logger
   readonly resolve?: ResolveHost
@@ -87,6 +89,12 @@ export interface EgressOptions {
 /** Unused pools close their connections by themselves. */
 const mostPools = 2_048
 const connectionsPerOrigin = 32
+
+/** A held call is refused like one of an open circuit, which counts as no attempt. Milliseconds until the next one. */
+const heldMs = 10_000
+
+/** Calls that stay inside the platform. */
+const ownPurposes: ReadonlySet<EgressPurpose> = new Set(['service', 'image'])
 
 /** The variables with the addresses of outside servers. Tenants gave the other addresses. */
 const variables: { readonly [Purpose in EgressPurpose]?: string } = {
@@ -115,6 +123,7 @@ export function createEgress({
   resolve = resolveHost,
   calls = new OutsideCalls(),
   breaker: limits,
+  isHeld = () => false,
   now = () => performance.now(),
 }: EgressOptions): Egress {
   const rules: OutboundRules = { profile: configuration.profile, allow: parseEgressAllow(configuration.egressAllow) }
@@ -131,7 +140,7 @@ export function createEgress({
     async request(given, request) {
       const url = parseUrl(given)
       const circuit = circuitOf(url, request)
-      const waitMs = breaker.waitMs(circuit)
+      const waitMs = heldForMs(request.purpose) || breaker.waitMs(circuit)
       if (waitMs > 0) throw ofHost(url, new EgressError('circuit_open', { retryAfterMs: waitMs }))
       const system = systems[request.purpose]
       const end = system === undefined ? undefined : calls.begin(system)
@@ -157,15 +166,24 @@ export function createEgress({
         throw failure
       }
     },
-    connectToMailServer: () => connectToMailServer(configuration.smtpUrl, { rules, resolve, own: undefined }),
+    async connectToMailServer() {
+      const waitMs = heldForMs('mail')
+      if (waitMs > 0) throw new EgressError('circuit_open', { retryAfterMs: waitMs })
+      return connectToMailServer(configuration.smtpUrl, { rules, resolve, own: undefined })
+    },
     calls,
     noteRefusedCertificate,
-    openForMs: (given, purpose, lane) => breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
+    openForMs: (given, purpose, lane) =>
+      heldForMs(purpose) || breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
     async close() {
       const open = [...pools.values()]
       pools.clear()
       await Promise.allSettled(open.map((pool) => pool.destroy()))
     },
+  }
+
+  function heldForMs(purpose: EgressPurpose): number {
+    return isHeld() && !ownPurposes.has(purpose) ? heldMs : 0
   }
 
   function noteRefusedCertificate(variable: string, error: unknown): void {

@@ -7,6 +7,7 @@ import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'
+import { backups } from '../../streams/backups/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
@@ -117,6 +118,7 @@ const dataOfTypes = new Map<string, object>(
     accessMonthFact,
     facts.assessmentFact,
     facts.caseFact,
+    facts.backupFact,
     facts.clientFact,
     facts.consentFact,
     facts.consentTypeFact,
@@ -201,9 +203,9 @@ for (const { type, data } of [
 ])
   dataOfTypes.set(type, data)
 
-/** A channel and the seals of the log have one stream, with the name of the category. */
+/** A channel, the seals of the log and the backups have one stream, with the name of the category. */
 function isItsOwnStream(category: string): boolean {
-  return category.includes('.') || category === logSeals.category
+  return category.includes('.') || category === logSeals.category || category === backups.category
 }
 
 /** What a golden file of the newest version of a type is written from. */

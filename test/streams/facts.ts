@@ -9,6 +9,7 @@ import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
+import type { BackupEvent } from '../../streams/backups/events.ts'
 import type { LogSealEvent } from '../../streams/log-seals/events.ts'
 import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
@@ -383,6 +384,25 @@ export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt
 
 export const tokenKeyFact = factsOf<TokenKeyEvent>({
   TokenKeyEnded: { kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs', endedBy: 'operator', endedAt: at(0) },
+})
+
+export const backupFact = factsOf<BackupEvent>({
+  BackupVerified: {
+    backupId: ids.review,
+    position: '48213907/48213907',
+    events: 70_000,
+    bytes: 48_300_000,
+    createdAt: at(0),
+    verifiedAt: at(1),
+  },
+  BackupRestored: {
+    backupId: ids.review,
+    position: '48213907/48213907',
+    factsUntil: at(0),
+    restoredAt: at(1),
+    by: 'operator',
+  },
+  OutsideCallsReleased: { backupId: ids.review, releasedAt: at(1), by: 'operator' },
 })
 
 export const logSealFact = factsOf<LogSealEvent>({

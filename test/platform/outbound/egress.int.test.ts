@@ -342,6 +342,28 @@ describe('guarded addresses', () => {
   })
 })
 
+describe('held calls', () => {
+  it('reach only own services and the own object store, until they are released', async () => {
+    const { origin } = await serve((_, response) => response.end('ok'))
+    let isHeld = true
+    const egress = open({}, { isHeld: () => isHeld })
+    const purposes = ['webhook', 'client-keys', 'provider', 'identity', 'mail', 'chat', 'witness'] as const
+    for (const purpose of purposes) {
+      expect(await failure(egress.request(origin, { ...limits, purpose }))).toMatchObject({
+        code: 'circuit_open',
+        mayHaveBeenSent: false,
+      })
+      expect(egress.openForMs(origin, purpose)).toBeGreaterThan(0)
+    }
+    await expect(egress.connectToMailServer()).rejects.toMatchObject({ code: 'circuit_open' })
+    for (const purpose of ['service', 'image'] as const)
+      expect(await (await egress.request(origin, { ...limits, purpose })).text()).toBe('ok')
+    isHeld = false
+    expect(egress.openForMs(origin, 'webhook')).toBe(0)
+    expect(await (await egress.request(origin, { ...limits, purpose: 'webhook' })).text()).toBe('ok')
+  })
+})
+
 describe('the circuit', () => {
   it('opens after consecutive failures, lets one trial through, and closes on its success', async () => {
     const { origin, server } = await serve((_, response) => response.end('ok'))

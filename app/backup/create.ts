@@ -1,0 +1,116 @@
+import { resolve, sep } from 'node:path'
+import { v7 } from 'uuid'
+import { recordVerified } from '../../commands/backups/record-backups.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
+import { ChunkStore } from '../../platform/backup/chunks.ts'
+import { toLines, type Entry } from '../../platform/backup/index-lines.ts'
+import { claimPlace, putManifest, putVerified, type Manifest } from '../../platform/backup/manifests.ts'
+import type { BackupPlace } from '../../platform/backup/place.ts'
+import { verifyBackups, type BackupFault } from '../../platform/backup/verify-backups.ts'
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { backupStream } from '../../streams/backups/aggregate.ts'
+import { openAuditServers, type AuditServers } from '../audit/audit-servers.ts'
+import { openEmbeddedLog, storeSources } from './sources.ts'
+import { faultLines } from './verify.ts'
+
+export interface CreatedBackup extends Omit<Manifest, 'format' | 'index' | 'installation' | 'log_end'> {
+  /** Bytes that the place did not have before. */
+  readonly new_bytes: number
+  /** Null if it has faults. */
+  readonly verified_at: string | null
+  readonly faults: readonly BackupFault[]
+}
+
+/** Of events about backups. */
+export function backupContext(commandId: string): CommandContext {
+  return { commandId, correlationId: commandId, process: 'backup' }
+}
+
+/** The same for all backups of an installation, and for what was restored from them. */
+export function installationOf(vault: { fingerprint(text: string): string }): string {
+  return vault.fingerprint('installation of backups').slice(0, 32)
+}
+
+/** Backs up the running platform, reads everything again, and records the result. */
+export async function createBackup(env: Environment, place: BackupPlace, keys: BackupKeys): Promise<CreatedBackup> {
+  const servers = await openAuditServers(env, 'backup create')
+  try {
+    requirePlaceElsewhere(place.address, servers.configuration.dataDir)
+    const { manifest, newBytes } = await write(servers, place, keys)
+    const { id, position, events, bytes, created_at: createdAt } = manifest
+    const { faults } = await verifyBackups(place, keys, [id])
+    const { format: _format, index: _index, installation: _installation, log_end: _end, ...shown } = manifest
+    if (faults.length > 0) return { ...shown, new_bytes: newBytes, verified_at: null, faults }
+    const verifiedAt = new Date()
+    await putVerified(place, keys.newest, id, verifiedAt)
+    const data = { backupId: id, position, events, bytes, createdAt, verifiedAt: verifiedAt.toISOString() }
+    await execute(servers.store, backupStream, (state) => recordVerified(data, state), backupContext(id))
+    return { ...shown, new_bytes: newBytes, verified_at: data.verifiedAt, faults }
+  } finally {
+    await servers.close()
+  }
+}
+
+/** The manifest comes last: without it there are only chunks. */
+async function write(
+  { configuration, vault, objects }: AuditServers,
+  place: BackupPlace,
+  keys: BackupKeys,
+): Promise<{ readonly manifest: Manifest; readonly newBytes: number }> {
+  const { dataDir, esdbUrl = '', vaultDatabaseUrl = '' } = configuration
+  const installation = installationOf(vault)
+  await claimPlace(place, keys, installation)
+  const createdAt = new Date()
+  const chunks = new ChunkStore(place, keys.newest)
+  const log = await openEmbeddedLog(dataDir, esdbUrl)
+  const total = { entries: 0, bytes: 0 }
+  async function* counted(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, void, undefined> {
+    for await (const entry of entries) {
+      total.entries += 1
+      total.bytes += entry.bytes
+      yield entry
+    }
+  }
+  try {
+    const index = await chunks.store(
+      toLines(counted(storeSources({ log, vaultUrl: vaultDatabaseUrl, objects, dataDir }, chunks))),
+    )
+    const { events, last } = log.contents
+    const manifest: Manifest = {
+      format: 1,
+      id: v7({ msecs: createdAt.getTime() }),
+      installation,
+      created_at: createdAt.toISOString(),
+      position: last === undefined ? null : `${last.position}/${last.position}`,
+      facts_until: last === undefined ? null : new Date(last.createdAt).toISOString(),
+      events,
+      log_end: log.end,
+      ...total,
+      index,
+    }
+    await putManifest(place, keys.newest, manifest)
+    return { manifest, newBytes: chunks.writtenBytes }
+  } finally {
+    log.close()
+  }
+}
+
+function requirePlaceElsewhere(place: string, dataDir: string): void {
+  const folder = resolve(dataDir)
+  if (place === folder || place.startsWith(folder + sep))
+    throw new ConfigurationError(`${place} is in the data folder: a backup there is lost together with it`)
+}
+
+export function createdText({ id, position, events, bytes, new_bytes: newBytes, faults }: CreatedBackup): string {
+  const count = (number: number) => number.toLocaleString('en')
+  return [
+    `Backup ${id}: ${count(events)} events up to position ${position ?? 'none'}, ${count(bytes)} bytes, ${count(newBytes)} of them new in this place.`,
+    ...faultLines(faults),
+    faults.length === 0
+      ? 'It was read again and is complete.'
+      : 'It is NOT usable. Remove the named files, and create a backup again.',
+  ].join('\n')
+}

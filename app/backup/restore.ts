@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { v5 } from 'uuid'
+import { recordRestored } from '../../commands/backups/record-backups.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
+import { backupIds, openManifest, type OpenedManifest } from '../../platform/backup/manifests.ts'
+import type { BackupPlace } from '../../platform/backup/place.ts'
+import { verifyBackups, type BackupFault } from '../../platform/backup/verify-backups.ts'
+import { loadConfiguration, type Configuration, type Environment } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { formatPosition } from '../../platform/kit/positions.ts'
+import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import { backupStream } from '../../streams/backups/aggregate.ts'
+import { beginLogOfRestored } from '../audit/accept-older-log.ts'
+import { connectAuditServers, type AuditServers } from '../audit/audit-servers.ts'
+import { startEmbedded } from '../embedded.ts'
+import { operatorAccount } from '../operator-account.ts'
+import { backupContext, installationOf } from './create.ts'
+import type { RestoreOrder } from './orders.ts'
+import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
+import { fillObjects, fillVault, hasFile, writeFilesAndLog } from './restore-servers.ts'
+
+export interface RestoredBackup {
+  readonly backup: string
+  readonly folder: string
+  readonly position: string | null
+  readonly events: number
+  /** When the last restored event was recorded. */
+  readonly facts_until: string | null
+  /** Keys of erased persons that newer backups name. */
+  readonly erasures: number
+  /** Embedded servers whose port was taken on this machine. */
+  readonly other_ports: readonly string[]
+}
+
+/**
+ * Makes a backup the data folder of a platform. Writes nothing unless the whole backup is intact.
+ * @throws ConfigurationError, ManifestError
+ */
+export async function restoreBackup(
+  env: Environment,
+  place: BackupPlace,
+  keys: BackupKeys,
+  order: RestoreOrder,
+): Promise<RestoredBackup | { readonly faults: readonly BackupFault[] }> {
+  const configuration = loadConfiguration({ ...env, PLATFORM_DATA_DIR: order.folder })
+  if (configuration.esdbUrl !== undefined)
+    throw new ConfigurationError(
+      'ESDB_URL must not be set: the backup contains an embedded event store, and this version restores no other',
+    )
+  const ids = await backupIds(place)
+  const id = order.id ?? ids.at(-1)
+  if (id === undefined) throw new Error(`there is no backup in ${place.address}`)
+  const opened = await openManifest(place, keys, id)
+  const newer = ids.filter((each) => each > id)
+  requireErasures(opened, newer, order)
+  const { faults } = await verifyBackups(place, keys, [id])
+  if (faults.length > 0) return { faults }
+  if (configuration.masterKeys === undefined && !(await hasFile(place, opened, 'master-keys')))
+    throw new ConfigurationError(
+      'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
+    )
+  const newerBackups = await Promise.all(newer.map((each) => openManifest(place, keys, each)))
+  const folder = await beginRestoreFolder(order.folder)
+  try {
+    await writeFilesAndLog(place, opened, order.folder)
+    const other_ports = await replaceTakenPorts(order.folder)
+    const erasures = await onServers(configuration, env, async (found, masterKeys) => {
+      const count = await fillVault(place, opened, newerBackups, { url: found.vaultDatabaseUrl ?? '', masterKeys })
+      const servers = await connectAuditServers(found, masterKeys)
+      try {
+        await fillObjects(place, opened, servers.objects)
+        await record(servers, opened)
+      } finally {
+        await servers.close()
+      }
+      return count
+    })
+    await folder.finish()
+    const { position, events, facts_until } = opened.manifest
+    return { backup: id, folder: order.folder, position, events, facts_until, erasures, other_ports }
+  } finally {
+    folder.release()
+  }
+}
+
+/** Who was erased after a backup would come back with it. A newer backup names them; nothing else does. */
+function requireErasures(
+  { manifest }: OpenedManifest,
+  newer: readonly string[],
+  { acceptsLostErasures }: RestoreOrder,
+): void {
+  if (newer.length > 0 || acceptsLostErasures) return
+  throw new ConfigurationError(
+    `no newer backup names who was erased after ${manifest.created_at}: such a person would come back. Add --accept-lost-erasures if nobody was, or if you erase them again`,
+  )
+}
+
+/** The embedded servers of the folder, or those that the environment names. */
+async function onServers<Result>(
+  configuration: Configuration,
+  env: Environment,
+  work: (configuration: Configuration, masterKeys: MasterKeyRing) => Promise<Result>,
+): Promise<Result> {
+  const logger = createLogger({ level: 'silent' })
+  const stop = createGracefulStop({ logger })
+  try {
+    const { environment } = await startEmbedded(configuration, { logger, stop, onLost: () => undefined })
+    const masterKeys =
+      configuration.masterKeys === undefined
+        ? await createMasterKeyFile(join(configuration.dataDir, 'master-keys'))
+        : parseMasterKeys(configuration.masterKeys)
+    const { dataDir } = configuration
+    return await work(loadConfiguration({ ...env, ...environment, PLATFORM_DATA_DIR: dataDir }), masterKeys)
+  } finally {
+    await stop.stop()
+  }
+}
+
+/** The first events after the restored ones: they hold the calls, and begin a sealed log of their own. */
+async function record(servers: AuditServers, { manifest }: OpenedManifest): Promise<void> {
+  const { store, vault } = servers
+  const { id, installation, position, facts_until: factsUntil } = manifest
+  if (installationOf(vault) !== installation) throw new Error('the restored vault is of another installation')
+  const head = await store.head({ streamPrefixes: [''] })
+  if (position !== null && formatPosition(head) !== position)
+    throw new Error(`the restored event store ends at ${formatPosition(head)}, and the backup at ${position}`)
+  const by = operatorAccount()
+  const data = { backupId: id, position, factsUntil, restoredAt: new Date().toISOString(), by }
+  await execute(store, backupStream, (state) => recordRestored(data, state), backupContext(v5('restored', id)))
+  await beginLogOfRestored(servers, `restored from backup ${id}`)
+}
+
+export function restoredText({
+  backup,
+  folder,
+  position,
+  events,
+  facts_until,
+  erasures,
+  other_ports,
+}: RestoredBackup): string {
+  return [
+    `Backup ${backup} is restored in ${folder}: ${events.toLocaleString('en')} events up to position ${position ?? 'none'}.`,
+    `It has facts until ${facts_until ?? 'never'}. What came later is lost.`,
+    ...(erasures === 0 ? [] : [`${erasures} keys that newer backups name as destroyed are destroyed here too.`]),
+    ...(other_ports.length === 0 ? [] : [`Ports that are taken here were replaced: ${other_ports.join(', ')}.`]),
+    `Start it with PLATFORM_DATA_DIR=${folder}. It builds its read models, and calls no other system before "platform backup release".`,
+  ].join('\n')
+}

@@ -1,0 +1,81 @@
+import { folderPlace } from '../../platform/backup/folder-place.ts'
+import { readBackupKeys, type BackupKeys } from '../../platform/backup/backup-keys.ts'
+import { ManifestError } from '../../platform/backup/manifests.ts'
+import type { BackupPlace } from '../../platform/backup/place.ts'
+import { loadConfiguration, type Environment } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { listBackups, listText } from './list.ts'
+import type { BackupOrder } from './orders.ts'
+
+export interface Outcome {
+  /** 0 done, 1 damaged. */
+  readonly code: 0 | 1
+  readonly text: string
+}
+
+/** @throws Error if it could not be done */
+export async function runBackup(order: BackupOrder, env: Environment): Promise<Outcome> {
+  if (order.action === 'release') {
+    const { releaseHeldCalls } = await import('./release.ts')
+    return { code: 0, text: await releaseHeldCalls(env) }
+  }
+  const keys = readBackupKeys(loadConfiguration(env).backupKeys)
+  const place = openPlace(order.place)
+  try {
+    return await inPlace(order, env, place, keys)
+  } catch (error) {
+    // A place that is damaged or of another installation is a finding. So is a key that is missing.
+    if (error instanceof ManifestError) return { code: 1, text: `FAULT ${error.code}: ${error.message}` }
+    throw error
+  } finally {
+    place.close()
+  }
+}
+
+async function inPlace(
+  order: Exclude<BackupOrder, { action: 'release' }>,
+  env: Environment,
+  place: BackupPlace,
+  keys: BackupKeys,
+): Promise<Outcome> {
+  switch (order.action) {
+    case 'create': {
+      const { createBackup, createdText } = await import('./create.ts')
+      const created = await createBackup(env, place, keys)
+      const text = order.isJson ? JSON.stringify(created, null, 2) : createdText(created)
+      return { code: created.faults.length === 0 ? 0 : 1, text }
+    }
+    case 'list': {
+      const { backups, faults } = await listBackups(place, keys)
+      const text = order.isJson ? JSON.stringify(backups, null, 2) : listText(backups, faults)
+      return { code: faults.length === 0 ? 0 : 1, text }
+    }
+    case 'verify': {
+      const { verifyPlace, verifiedText } = await import('./verify.ts')
+      const checked = await verifyPlace(place, keys, order.id)
+      const text = order.isJson ? JSON.stringify(checked, null, 2) : verifiedText(checked)
+      return { code: checked.faults.length === 0 ? 0 : 1, text }
+    }
+    case 'restore': {
+      const { restoreBackup, restoredText } = await import('./restore.ts')
+      const restored = await restoreBackup(env, place, keys, order)
+      if ('faults' in restored) {
+        const { faultLines } = await import('./verify.ts')
+        return { code: 1, text: [...faultLines(restored.faults), 'Nothing was restored.'].join('\n') }
+      }
+      return { code: 0, text: order.isJson ? JSON.stringify(restored, null, 2) : restoredText(restored) }
+    }
+    case 'prune': {
+      const { pruneBackups } = await import('../../platform/backup/prune.ts')
+      const { removed, kept, chunks } = await pruneBackups(place, keys, order.keep, new Date())
+      const text = `Removed: backups ${removed.length}, chunks ${chunks}. Left: backups ${kept.length}.`
+      return { code: 0, text }
+    }
+  }
+}
+
+function openPlace(address: string): BackupPlace {
+  if (/^[a-z0-9]+:\/\//i.test(address))
+    throw new ConfigurationError(`${address}: this version stores backups in folders only`)
+  return folderPlace(address)
+}
