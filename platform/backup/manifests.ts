@@ -56,6 +56,7 @@ const folder = 'backups'
 const placeFile = 'place'
 const extension = '.manifest'
 const magic = 'CAPBACKUP1'
+const firstLine = new RegExp(`^${magic} ([A-Za-z0-9_.-]{1,64})$`)
 
 const manifestFile = (id: string) => `${folder}/${id}${extension}`
 const verifiedFile = (id: string) => `${folder}/${id}.verified`
@@ -140,8 +141,8 @@ async function openSealed(
   const bytes = await place.get(name)
   if (bytes === undefined) return undefined
   const end = bytes.subarray(0, 100).indexOf('\n')
-  const [mark, keyId = ''] = bytes.toString('latin1', 0, Math.max(end, 0)).split(' ')
-  if (mark !== magic) throw new ManifestError('manifest-changed', `${name} is cut or was changed`)
+  const keyId = firstLine.exec(bytes.toString('latin1', 0, Math.max(end, 0)))?.[1]
+  if (keyId === undefined) throw new ManifestError('manifest-changed', `${name} is cut or was changed`)
   const key = keys.byId.get(keyId)
   if (key === undefined)
     throw new ManifestError('key-unknown', `${name} needs the key ${keyId}, which BACKUP_KEYS lacks`)
