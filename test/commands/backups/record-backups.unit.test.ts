@@ -11,7 +11,7 @@ const release = { by: 'operator', now: new Date(late) }
 
 function after(state: BackupState, decision: Decision<BackupEvent>): BackupState {
   if (isRefusal(decision)) throw new Error('refused')
-  return decision.reduce<BackupState>(backups.evolve, state)
+  return decision.reduce<BackupState>((before, event) => backups.evolve(before, event), state)
 }
 
 test('the newest verified backup counts, however often it is recorded', () => {

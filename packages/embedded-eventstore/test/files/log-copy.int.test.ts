@@ -57,7 +57,7 @@ function events(log: EventLog): unknown[] {
 async function copy(): Promise<ReturnType<typeof openLogCopy>> {
   const source = openLogCopy(folder)
   try {
-    for (const { base, chunks } of source.segments) await writeSegmentCopy(copied, base, chunks())
+    for (const segment of source.segments) await writeSegmentCopy(copied, segment.base, segment.chunks())
     finishLogCopy(copied, source.end)
     return source
   } finally {
@@ -73,7 +73,7 @@ test.each([0, 1, 5, 60])(
     const before = events(log)
     const source = openLogCopy(folder)
     const later = Promise.all(Array.from({ length: 60 }, (_, n) => append(log, 1_000 + n)))
-    for (const { base, chunks } of source.segments) await writeSegmentCopy(copied, base, chunks())
+    for (const segment of source.segments) await writeSegmentCopy(copied, segment.base, segment.chunks())
     finishLogCopy(copied, source.end)
     source.close()
     await later
