@@ -8,11 +8,12 @@ import type { BackupPlace } from '../../platform/backup/place.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import { signingKind } from '../../platform/vault/signing-keys.ts'
 import { openVaultRestore, type CopiedSecret } from '../../platform/vault/vault-copy.ts'
 import { backedUpFiles, eventStoreFolder } from './sources.ts'
 
 /** Keys of tokens stay behind. So every token that was signed before the restore is refused. */
-const tokenKinds: ReadonlySet<string> = new Set(['signing-token', 'signing-actor-context'])
+const tokenKinds: ReadonlySet<string> = new Set([signingKind('token'), signingKind('actor-context')])
 const secretsTable = 'vault_secrets'
 
 interface ReadBackup {
