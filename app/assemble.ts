@@ -36,6 +36,7 @@ import { requireSealedLog } from './audit/log-went-back.ts'
 import { createOperations } from './operations/operations.ts'
 import { storeOutsideCalls } from './operations/outside-systems.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
+import { countSteps } from './operations/step-figures.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { openCallHold } from './call-hold.ts'
@@ -220,6 +221,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     },
     { what: 'signs of life', work: showSignsOfLife({ ...stored, id: randomUUID(), roles, health, now }) },
   ]
+  if (processor !== undefined) reported.push({ what: 'step figures', work: countSteps({ ...stored, metrics, now }) })
   for (const { what, work } of reported) stop.onStop('work', what, () => work.close())
 
   let isRefusing = false

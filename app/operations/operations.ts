@@ -1,25 +1,19 @@
 import type { Operations } from '../../contracts/operations/operations.ts'
 import type { OperationsHealth, Overview } from '../../contracts/operations/record.ts'
-import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
-import { limited } from '../../platform/kit/time-limits.ts'
 import { processes } from '../../processes/registry.ts'
-import { readLags } from '../projections/lag.ts'
+import { disabledEndpoints, listEndpoints } from './endpoints.ts'
 import { readSystems } from './outside-systems.ts'
 import { lifeOf, overviewOf, worstOf } from './overview.ts'
+import { lagsWithin, readProjectionStates, type LogOfOperations } from './projection-states.ts'
 import { readProcesses } from './signs-of-life.ts'
 import { countWork, findWork, listGroups, listWork } from './work.ts'
 
 /** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
 const sharedForMs = 1_000
-/** An event store that is away must not hold the answer up. Its own check names it. */
-const storeLimitMs = 2_000
-/** Events that are counted behind a read model. */
-const mostCounted = 1_000
-
 interface OperationsSources {
   readonly pool: Pool
-  readonly store: () => Promise<Pick<EventStore, 'positionsBackwards'>>
+  readonly store: LogOfOperations
   readonly now: () => Date
 }
 
@@ -42,22 +36,22 @@ export function createOperations(sources: OperationsSources): Operations {
     health: () => readHealth(pool),
     work: (filter, page) => listWork(pool, filter, page),
     workItem: (orgId, id) => findWork(pool, orgId, id),
+    projections: () => readProjectionStates(pool, sources.store),
+    endpoints: (orgId, page) => listEndpoints(pool, orgId, page),
     groups: (orgId) => listGroups(pool, orgId),
   }
 }
 
 /** What the route `/overview` answers, and what `platform status --json` prints. */
 async function readOverview({ pool, store, now }: OperationsSources): Promise<Overview> {
-  const [living, systems, work, projectors] = await Promise.all([
+  const [living, systems, work, projectors, disabled] = await Promise.all([
     readProcesses(pool),
     readSystems(pool),
     countWork(pool),
-    limited(
-      storeLimitMs,
-      store().then((opened) => readLags(pool, opened, mostCounted)),
-    ).catch(() => null),
+    lagsWithin(pool, store),
+    disabledEndpoints(pool),
   ])
-  return overviewOf({ at: now(), processes: living, systems, work, projectors })
+  return overviewOf({ at: now(), processes: living, systems, work, projectors, disabled })
 }
 
 async function readHealth(pool: Pool): Promise<OperationsHealth> {

@@ -1,6 +1,7 @@
 import type { OperationsProblem, Overview } from '../../contracts/operations/record.ts'
 import { allRoles } from '../roles.ts'
 import type { ProjectorLag } from '../projections/lag.ts'
+import type { DisabledEndpoint } from './endpoints.ts'
 import type { SystemStatus } from './outside-systems.ts'
 import type { ProcessLife } from './signs-of-life.ts'
 import type { WorkCounts } from './work.ts'
@@ -12,6 +13,7 @@ export interface Seen {
   readonly work: readonly WorkCounts[]
   /** Null while the event store is away. */
   readonly projectors: readonly ProjectorLag[] | null
+  readonly disabled: readonly DisabledEndpoint[]
 }
 
 /** Work that has been due for so long is late. In milliseconds. */
@@ -20,12 +22,13 @@ const lateMs = 60_000
 const behindSeconds = 10
 
 /** The answer follows from what was read, so that the route and the command give the same one. */
-export function overviewOf({ at, processes, systems, work, projectors }: Seen): Overview {
+export function overviewOf({ at, processes, systems, work, projectors, disabled }: Seen): Overview {
   const problems = [
     ...ofProcesses(processes),
     ...ofSystems(systems),
     ...ofProjectors(projectors ?? [], at),
     ...ofWork(work, at),
+    ...disabled.map(({ id, since }) => problem('endpoint-disabled', 'warning', id, since)),
   ].toSorted((one, other) => rank(one) - rank(other))
   const count = (state: WorkCounts['state']) =>
     work.reduce((sum, counted) => sum + (counted.state === state ? counted.count : 0), 0)

@@ -1,6 +1,7 @@
 import type { IdentityProvider } from '../../contracts/users/identity-provider.ts'
 import type { Provider } from '../../processes/adapters/provider.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
+import { limited } from '../../platform/kit/time-limits.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { outsideSystems, type OutsideCalls, type OutsideSystem } from '../../platform/outbound/outside-calls.ts'
 import { repeat, type Repeating } from './repeating.ts'
@@ -11,6 +12,7 @@ export type SystemProbes = { readonly [System in OutsideSystem]?: Probe | undefi
 
 /** In milliseconds. A probe without an answer has failed then. */
 const probeLimitMs = 1_500
+const graceMs = 500
 const everyMs = 1_000
 /** A call that waits so long for its answer is a reason to look. In milliseconds. */
 const silenceMs = 2_000
@@ -30,7 +32,9 @@ export function probeSystems(options: {
     const running = outsideSystems.map(async (system) => {
       const call = probes[system]
       if (call === undefined || !calls.isSuspect(system, silenceMs)) return
-      await call(AbortSignal.any([signal, AbortSignal.timeout(probeLimitMs)])).catch(() => undefined)
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(probeLimitMs)])
+      // A system that ignores the signal must not hold up the probes of the others, or a stop.
+      await limited(probeLimitMs + graceMs, call(limit)).catch(() => undefined)
     })
     await Promise.all(running)
   }

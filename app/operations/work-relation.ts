@@ -1,6 +1,7 @@
 import type { Pool } from '../../platform/database/database.ts'
 import { quoted } from '../../engine/projections/row-statements.ts'
 import { processes } from '../../processes/registry.ts'
+import { filledLists } from './filled-lists.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
 import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
@@ -20,12 +21,17 @@ interface Attempts {
 const deliveryId = `(select encode(set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128), 'hex')::uuid
   from (select substring(sha256(uuid_send((t.payload ->> 'subscriptionId')::uuid) || convert_to(t.payload ->> 'eventId', 'UTF8')) from 1 for 16) as h) hashed)`
 
+/** The host of an address, with a port that is not the usual one. */
+export function hostOfUrl(column: string): string {
+  return `lower(regexp_replace(substring(${column} from '^[a-z]+://([^/?#]+)'), ':(80|443)$', ''))`
+}
+
 /** By process and step: work that has a record of its own, with its attempts. */
 const recorded: Readonly<Record<string, Attempts>> = {
   'webhooks.deliver': {
     kind: 'delivery',
     id: deliveryId,
-    from: `select x.*, (select lower(regexp_replace(substring(s.url from '^[a-z]+://([^/?#]+)'), ':(80|443)$', ''))
+    from: `select x.*, (select ${hostOfUrl('s.url')}
         from webhook_subscriptions.webhook_subscriptions s where s.subscription_id = (t.payload ->> 'subscriptionId')::uuid) as host
       from (select count(*)::integer as failures, min(a.at) as first_at, max(a.at) as last_at,
           (array_agg(coalesce(a.status_code::text, a.error_class) order by a.attempt desc))[1] as code
@@ -50,10 +56,7 @@ const longestLease = `interval '2 minutes'`
  * that no process has filled yet, or that have other tables, are left out.
  */
 export async function workRelation(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ name: string; version: number }>('select name, version from runtime.projectors')
-  const stored = new Map(rows.map(({ name, version }) => [name, version]))
-  const isThere = ({ name, version }: { readonly name: string; readonly version: number }) =>
-    stored.get(name) === version
+  const isThere = await filledLists(pool)
   const isModelThere = new Set(readModels.filter(isThere).map(({ name }) => name))
   const parts = processes
     .filter(({ list }) => isThere(list))

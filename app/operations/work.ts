@@ -10,6 +10,8 @@ import { stateOfWork, workRelation } from './work-relation.ts'
 /** Name space of failure groups. Never changed: a group keeps its id over restarts. */
 const groupNames = 'b4a7b5c8-3f0e-5d55-8f1b-0a6d1b1f4c22'
 const mostGroups = 1_000
+/** Of a group. */
+const mostVersions = 20
 
 interface Failing {
   readonly kind: WorkKind
@@ -167,7 +169,7 @@ export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<re
   const { rows } = await pool.query<GroupRow>(
     `select kind, process, step, error_class, error_code, error_host, count(*)::integer as count,
        count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
-       array_remove(array_agg(distinct version), null) as versions, (array_agg(id::text order by first_failed_at, id))[1] as example
+       (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions, (array_agg(id::text order by first_failed_at, id))[1] as example
      from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
      group by 1, 2, 3, 4, 5, 6 order by count desc, since, process, step limit ${mostGroups}`,
     [orgId],

@@ -1,6 +1,15 @@
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import type { FailureGroup, OperationsHealth, Overview, WorkItem, WorkKind, WorkState } from './record.ts'
+import type {
+  EndpointState,
+  FailureGroup,
+  OperationsHealth,
+  Overview,
+  ProjectionState,
+  WorkItem,
+  WorkKind,
+  WorkState,
+} from './record.ts'
 
 export interface WorkFilter {
   readonly orgId: TenantId | null
@@ -21,6 +30,10 @@ export interface Operations {
   /** The oldest first. */
   work(filter: WorkFilter, page: PageRequest): Promise<PageRows<WorkItem>>
   workItem(orgId: TenantId | null, id: string): Promise<WorkItem | undefined>
+  /** Read models and to-do lists by name. */
+  projections(): Promise<readonly ProjectionState[]>
+  /** The receivers of webhooks. */
+  endpoints(orgId: TenantId | null, page: PageRequest): Promise<PageRows<EndpointState>>
   /** The largest first, at most a thousand. */
   groups(orgId: TenantId | null): Promise<readonly FailureGroup[]>
 }

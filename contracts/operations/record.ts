@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { DisabledReason, SubscriptionStatus } from '../../streams/webhook-subscriptions/events.ts'
 import { outsideSystems } from '../../platform/outbound/outside-calls.ts'
 
 /** What the operators of the installation see. No schema here has a member with a text from outside, or a name of a person. */
@@ -99,6 +100,48 @@ export const OperationsHealth = Type.Object(
 )
 export type OperationsHealth = Static<typeof OperationsHealth>
 
+const Position = Type.String({ description: '`commit/prepare`' })
+
+export const ProjectionState = Type.Object(
+  {
+    name: Type.String(),
+    version: Nullable(Type.Integer()),
+    program_version: Nullable(Type.Integer(), { description: 'Null for one that this program does not have' }),
+    status: Type.Enum(['running', 'failed', 'catching-up', 'stopped', 'unseen'], {
+      description: '`unseen`: no process has ever run it',
+    }),
+    position: Nullable(Position),
+    events_behind: Nullable(Type.Integer({ minimum: 0 }), {
+      description: 'At most 1000 are counted. Null while the event store is away',
+    }),
+    seconds_since_move: Nullable(Type.Integer({ minimum: 0 })),
+    failure: Nullable(
+      Type.Object({ event_id: Uuid, event_type: Type.String(), position: Position, reason: Type.String() }),
+    ),
+    copies: Type.Array(
+      Type.Object({ kind: Type.Enum(['next', 'previous', 'check']), version: Type.Integer(), position: Position }),
+    ),
+  },
+  { $id: 'ProjectionState' },
+)
+export type ProjectionState = Static<typeof ProjectionState>
+
+export const EndpointState = Type.Object(
+  {
+    id: Uuid,
+    org_id: Uuid,
+    host: Type.String({ description: 'With a port that is not the usual one' }),
+    status: SubscriptionStatus,
+    disabled_reason: Nullable(DisabledReason),
+    failing_since: Nullable(Instant, { description: 'The first failure after which nothing was delivered' }),
+    last_success_at: Nullable(Instant),
+    pending: Type.Integer({ minimum: 0, description: 'Deliveries, at most 10000 are counted' }),
+    failed: Type.Integer({ minimum: 0, description: 'Deliveries, at most 10000 are counted' }),
+  },
+  { $id: 'EndpointState' },
+)
+export type EndpointState = Static<typeof EndpointState>
+
 export const problemCodes = [
   'check-failing',
   'role-missing',
@@ -108,6 +151,7 @@ export const problemCodes = [
   'work-failing',
   'work-late',
   'system-failing',
+  'endpoint-disabled',
 ] as const
 
 const Problem = Type.Object({

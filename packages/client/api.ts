@@ -1126,6 +1126,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operations/projections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read models and to-do lists, by name
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listProjections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receivers of webhooks, with their hosts
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/oauth/introspect": {
         parameters: {
             query?: never;
@@ -3341,7 +3381,7 @@ export interface components {
             /** @description The worst first */
             problems: {
                 /** @enum {unknown} */
-                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "work-failing" | "work-late" | "system-failing";
+                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "work-failing" | "work-late" | "system-failing" | "endpoint-disabled";
                 /** @enum {unknown} */
                 severity: "warning" | "failing";
                 /** @description A name of the program, or the id of a process or failure group */
@@ -3494,6 +3534,64 @@ export interface components {
         };
         FailureGroupPage: {
             data: components["schemas"]["FailureGroup"][];
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        ProjectionState: {
+            name: string;
+            version: number | null;
+            /** @description Null for one that this program does not have */
+            program_version: number | null;
+            /**
+             * @description `unseen`: no process has ever run it
+             * @enum {unknown}
+             */
+            status: "running" | "failed" | "catching-up" | "stopped" | "unseen";
+            position: string | null;
+            /** @description At most 1000 are counted. Null while the event store is away */
+            events_behind: number | null;
+            seconds_since_move: number | null;
+            failure: {
+                /** Format: uuid */
+                event_id: string;
+                event_type: string;
+                /** @description `commit/prepare` */
+                position: string;
+                reason: string;
+            } | null;
+            copies: {
+                /** @enum {unknown} */
+                kind: "next" | "previous" | "check";
+                version: number;
+                /** @description `commit/prepare` */
+                position: string;
+            }[];
+        };
+        ProjectionPage: {
+            data: components["schemas"]["ProjectionState"][];
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        EndpointState: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            org_id: string;
+            /** @description With a port that is not the usual one */
+            host: string;
+            /** @enum {unknown} */
+            status: "active" | "disabled";
+            disabled_reason: ("requested" | "gone" | "no_success") | null;
+            /** @description The first failure after which nothing was delivered */
+            failing_since: string | null;
+            last_success_at: string | null;
+            /** @description Deliveries, at most 10000 are counted */
+            pending: number;
+            /** @description Deliveries, at most 10000 are counted */
+            failed: number;
+        };
+        EndpointPage: {
+            data: components["schemas"]["EndpointState"][];
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7405,6 +7503,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailureGroup"];
+                };
+            };
+        };
+    };
+    listProjections: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionPage"];
+                };
+            };
+        };
+    };
+    listEndpoints: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointPage"];
                 };
             };
         };

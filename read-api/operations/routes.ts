@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import {
+  EndpointState,
   FailureGroup,
   OperationsHealth,
   Overview,
+  ProjectionState,
   WorkItem,
   WorkKind,
   WorkState,
@@ -12,6 +14,7 @@ import type { Operations } from '../../contracts/operations/operations.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { answers } from '../../platform/http/answers.ts'
+import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -87,13 +90,8 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     sort: 'count',
     pageName: 'FailureGroupPage',
     item: FailureGroup,
-    rows: async ({ tenant }, { limit, after }) => {
-      const groups = await operations.groups(tenant)
-      const from = after === null ? 0 : Number(after[0])
-      const rows = groups.slice(from, from + limit)
-      return { rows, hasMore: groups.length > from + limit, reached: [from + rows.length] }
-    },
-    placeOf: ({ count }) => [count],
+    rows: async ({ tenant }, page) => partOf(await operations.groups(tenant), page),
+    placeOf: ({ id }) => [id],
     toItem: (group) => group,
   })
   readRoute(app, {
@@ -106,6 +104,40 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     handle: async ({ tenant, params }) =>
       existing((await operations.groups(tenant)).find(({ id }) => id === params.id)),
   })
+
+  listRoute(app, deps, {
+    ...shared,
+    path: '/projections',
+    operationId: 'listProjections',
+    summary: 'Read models and to-do lists, by name',
+    list: 'operations-projections',
+    sort: 'name',
+    pageName: 'ProjectionPage',
+    item: ProjectionState,
+    rows: async (_, page) => partOf(await operations.projections(), page),
+    placeOf: ({ name }) => [name],
+    toItem: (projection) => projection,
+  })
+  listRoute(app, deps, {
+    ...shared,
+    path: '/endpoints',
+    operationId: 'listEndpoints',
+    summary: 'Receivers of webhooks, with their hosts',
+    list: 'operations-endpoints',
+    sort: 'id',
+    pageName: 'EndpointPage',
+    item: EndpointState,
+    rows: ({ tenant }, page) => operations.endpoints(tenant, page),
+    placeOf: ({ id }) => [id],
+    toItem: (endpoint) => endpoint,
+  })
+}
+
+/** A page of a short list. Its place is the number of items before it. */
+function partOf<Item>(items: readonly Item[], { limit, after }: PageRequest): PageRows<Item> {
+  const from = after === null ? 0 : Number(after[0])
+  const rows = items.slice(from, from + limit)
+  return { rows, hasMore: items.length > from + limit, reached: [from + rows.length] }
 }
 
 /** @throws Problem `validation-failed` */

@@ -263,10 +263,10 @@ const lists: Readonly<Record<string, LargeList>> = {
 
 /**
  * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; accesses without ids of
- * patients; feed and timeline, which have tests of their own.
+ * patients; what operators see, which has ids, codes and hosts only; feed and timeline, which have tests of their own.
  */
-const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificationPreferences listOwnAccesses
-    readEvents readTimeline`.split(/\s+/)
+const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificationPreferences listEndpoints
+    listFailureGroups listOwnAccesses listProjections listWork readEvents readTimeline`.split(/\s+/)
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

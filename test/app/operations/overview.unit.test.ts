@@ -14,7 +14,8 @@ const process = {
   checks: [],
 } as const
 const system = { lastSuccessAt: null, failingSince: null, failures: 0, error: null, status: 'ok' } as const
-const well: Seen = { at, processes: [process], systems: [{ name: 'provider', ...system }], work: [], projectors: [] }
+const systems = [{ name: 'provider', ...system }] as const
+const well: Seen = { at, processes: [process], systems, work: [], projectors: [], disabled: [] }
 const row = { kind: 'step', process: 'assessments', step: 'conclude', count: 1, failure: null } as const
 
 /** The problems of an overview, as code, severity, subject, since and count. */
@@ -80,6 +81,12 @@ describe('the overview', () => {
       ['projection-behind', 'warning', 'cases', instant(12), 9],
     ])
     expect(overviewOf({ ...well, projectors }).lag).toEqual({ projector: 'moving', events: 500, seconds: 1 })
+  })
+
+  it('names endpoints that the platform disabled', () => {
+    expect(problemsOf({ disabled: [{ id: 'endpoint', since: before(3_600) }] })).toEqual([
+      ['endpoint-disabled', 'warning', 'endpoint', instant(3_600), 1],
+    ])
   })
 
   it('names each failure group, also while its work is tried, and work that nobody does', () => {

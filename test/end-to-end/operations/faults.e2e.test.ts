@@ -97,6 +97,23 @@ describe('operators', () => {
     expect(await problemsOf('role-missing')).toEqual([])
   })
 
+  it('see read models and to-do lists, in pages', async () => {
+    const names: string[] = []
+    let cursor = ''
+    do {
+      const page = await read(`/projections?limit=10${cursor}`)
+      const found = at(page, 'data')
+      for (const one of Array.isArray(found) ? found : []) {
+        expect(one).toMatchObject({ status: 'running', failure: null, copies: [] })
+        names.push(textAt(one, 'name'))
+      }
+      cursor = at(page, 'has_more') === true ? `&cursor=${textAt(page, 'next_cursor')}` : ''
+    } while (cursor !== '')
+    expect(names).toEqual(names.toSorted())
+    expect(names).toEqual(expect.arrayContaining(['assessments_todo', 'patients', 'webhooks_todo']))
+    expect(new Set(names).size).toBe(names.length)
+  })
+
   it('get a refusal of unknown filters, and 404 for unknown ids', async () => {
     for (const query of ['kind=other', 'process=other', 'step=other', 'state=due,other', 'other=1', 'failing_with=1'])
       expect([query, (await operator.call(`${base}/steps?${query}`)).status]).toEqual([query, 400])
@@ -153,6 +170,9 @@ describe('a fault is on the overview, and gone after its end', () => {
     expect(at(await read('/steps?org_id=0190b0a0-0000-7000-8000-000000000001'), 'data')).toEqual([])
     expect(await read(`/steps/${textAt(work, 'data', 0, 'id')}`)).toEqual(at(work, 'data', 0))
     expect(JSON.stringify([work, await read('/groups'), await read('/overview')])).not.toContain('canary')
+    const endpoints = at(await read(`/endpoints?org_id=${own}`), 'data')
+    expect(endpoints).toMatchObject([{ id, host: `127.0.0.1:${port}`, status: 'active', pending: 1, failed: 0 }])
+    expect(JSON.stringify(endpoints)).not.toContain('canary')
     await expecting(204, inProcess.api.call(`${subscriptions}/${id}`, { method: 'DELETE' }))
     await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
   })
