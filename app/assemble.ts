@@ -39,6 +39,7 @@ import { showSignsOfLife } from './operations/signs-of-life.ts'
 import { countSteps } from './operations/step-figures.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
+import { backupAgeCheck } from './backup/schedule.ts'
 import { openCallHold } from './call-hold.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
@@ -199,7 +200,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   addRuntimeMetrics(metrics, { attendance, runner, relays: processor?.relays ?? [] })
 
-  health.register(hold.check)
+  for (const check of [hold.check, backupAgeCheck(configuration, store, now)])
+    if (check !== undefined) health.register(check)
   if (objects !== undefined) health.register(objectStoreCheck(objects, now))
   const callOthers = async () => {
     if (objects !== undefined) for (const check of providerChecks(pool)) health.register(check)

@@ -3,6 +3,7 @@ import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
+import { requireBackupSettings } from './backup/schedule.ts'
 import { registerServiceClient } from './client-registration.ts'
 import { warnOfUnusedConsumers } from './embedded-event-store.ts'
 import { needsOf, requireVariables, type Role } from './roles.ts'
@@ -30,6 +31,7 @@ export async function serve(options: ServeOptions): Promise<ServingPlatform> {
   const { env, roles, stop } = options
   requireVariables(env, needsOf(roles, env), `serve ${roles.map((role) => `--role ${role}`).join(' ')}`)
   const configuration = loadConfiguration(env)
+  requireBackupSettings(configuration)
   try {
     return await start(configuration, options)
   } catch (error) {

@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
 import { requireWholeFolder } from './backup/restore-folder.ts'
+import { requireBackupSettings, startScheduledBackups } from './backup/schedule.ts'
 import { keepAdministrators, keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
@@ -35,6 +36,7 @@ export interface RunningPlatform extends Platform {
 export async function up(options: UpOptions): Promise<RunningPlatform> {
   const first = loadConfiguration(options.env)
   requireVariables(options.env, needsOfUp(options.env), 'up')
+  requireBackupSettings(first)
   const logger = options.logger ?? createLogger({ level: first.logLevel })
   const stop = options.stop ?? createGracefulStop({ logger })
   try {
@@ -93,6 +95,10 @@ async function start(
     identityProvider === undefined
       ? credentials
       : await keepAdministrators({ store, vault, configuration, now: clock, identityProvider }, credentials, logger)
+  if (first.backupSchedule !== undefined) {
+    const backups = startScheduledBackups({ settings: first, env, store, logger })
+    stop.onStop('reactions', 'backups', () => backups.close())
+  }
   await platform.caughtUp()
   return { ...platform, configuration, credentials: withAdministrators }
 }

@@ -168,6 +168,14 @@ const settings = {
       isSecret: true,
     },
   ),
+  backupTo: optional('BACKUP_TO', text(), { meaning: 'Folder of the backups that BACKUP_SCHEDULE makes' }),
+  backupSchedule: optional('BACKUP_SCHEDULE', text({ maxLength: 255 }, 'a cron expression'), {
+    meaning: 'Cron expression, in UTC, by which `npm start` makes a backup of its embedded event store in BACKUP_TO',
+  }),
+  backupMaxAgeHours: optional('BACKUP_MAX_AGE_HOURS', integer(1, 8_760), {
+    meaning: 'Age of the newest verified backup after which `/health` warns',
+    shownDefault: '26 with BACKUP_SCHEDULE, else no warning',
+  }),
   esdbUrl: optional('ESDB_URL', eventStoreAddress(), {
     meaning:
       'Connection string of the event store. No other installation may use it. In production with TLS and a user',
