@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util'
-import { signingPurposes, type SigningPurpose } from '../../platform/kit/key-vault.ts'
+import { signingPurposes, turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
 
 export type KeysOrder =
   | { readonly action: 'list'; readonly isJson: boolean }
-  | { readonly action: 'rotate'; readonly purpose: SigningPurpose }
+  | { readonly action: 'rotate'; readonly purpose: SigningPurpose | TurningKind }
   | { readonly action: 'rewrap' }
   | { readonly action: 'end-token'; readonly kid: string }
 
 export const keysUsage = `  keys list  [--json]
           the keys of the vault, what each does now, and the master keys that wrap them. No secret is printed
-  keys rotate token|receipt|actor-context|provenance
-          adds a key pair. It is published at once and signs six minutes later, when everybody has it
+  keys rotate token|receipt|actor-context|provenance|unsubscribe
+          adds a key. A key pair is published at once and signs six minutes later, when everybody has it
   keys rewrap
           wraps everything in the vault with the first master key. May be stopped and repeated
   keys end token --kid KID
@@ -25,9 +25,10 @@ export function readKeys(args: readonly string[]): KeysOrder {
   }
   if (action === 'rotate') {
     const { positionals } = parseArgs({ args: rest, options: {}, allowPositionals: true })
-    const purpose = signingPurposes.find((each) => each === positionals[0])
+    const purposes = [...signingPurposes, ...turningKinds]
+    const purpose = purposes.find((each) => each === positionals[0])
     if (purpose === undefined || positionals.length > 1)
-      throw new Error(`keys rotate takes one of ${signingPurposes.join(', ')}`)
+      throw new Error(`keys rotate takes one of ${purposes.join(', ')}`)
     return { action, purpose }
   }
   if (action === 'rewrap') {

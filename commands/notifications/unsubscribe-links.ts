@@ -26,7 +26,7 @@ export interface UnsubscribeHeaders {
 }
 
 interface LinkDependencies extends Pick<CommandDependencies, 'now'> {
-  readonly vault: Pick<CommandDependencies['vault'], 'secret'>
+  readonly vault: Pick<CommandDependencies['vault'], 'secretsOf'>
 }
 type LinkMaker = LinkDependencies & { readonly configuration: Pick<CommandDependencies['configuration'], 'baseUrl'> }
 
@@ -42,7 +42,8 @@ export async function unsubscribeUrl(deps: LinkMaker, subject: UnsubscribeSubjec
   const { userId, orgId, category, channel } = subject
   if (!isStoppable(category)) return null
   const claims: Claims = { userId, orgId, category, channel, issuedAtMs: deps.now().getTime() }
-  const token = sealBytes(await linkKey(deps), place, Buffer.from(JSON.stringify(claims))).toString('base64url')
+  const [newest = new Uint8Array()] = await deps.vault.secretsOf('unsubscribe')
+  const token = sealBytes(createSecretKey(newest), place, Buffer.from(JSON.stringify(claims))).toString('base64url')
   return `${deps.configuration.baseUrl}/v1/notifications/unsubscribe?token=${token}`
 }
 
@@ -62,7 +63,7 @@ export async function openUnsubscribeToken(
 ): Promise<OpenedLink | 'invalid' | 'expired'> {
   const sealed = Buffer.from(token, 'base64url')
   if (sealed.toString('base64url') !== token) return 'invalid'
-  const claims = claimsIn(await linkKey(deps), sealed)
+  const claims = (await opened(deps, sealed, false)) ?? (await opened(deps, sealed, true))
   if (claims === undefined) return 'invalid'
   return deps.now().getTime() - claims.issuedAt.getTime() < lifetimeMs ? claims : 'expired'
 }
@@ -71,8 +72,17 @@ export function isStoppable(category: NotificationCategory): boolean {
   return category === 'marketing' || category === 'operational'
 }
 
-async function linkKey({ vault }: LinkDependencies): Promise<KeyObject> {
-  return createSecretKey(await vault.secret('unsubscribe', 'current'))
+/** `isMissing`: no known key opens the link. Another process may have made it with a newer one. */
+async function opened(
+  { vault }: LinkDependencies,
+  sealed: Buffer,
+  isMissing: boolean,
+): Promise<OpenedLink | undefined> {
+  for (const secret of await vault.secretsOf('unsubscribe', isMissing)) {
+    const claims = claimsIn(createSecretKey(secret), sealed)
+    if (claims !== undefined) return claims
+  }
+  return undefined
 }
 
 function claimsIn(key: KeyObject, sealed: Buffer): OpenedLink | undefined {

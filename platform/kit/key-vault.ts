@@ -29,5 +29,9 @@ export class MissingKeyError extends Error {
 export const signingPurposes = ['token', 'receipt', 'actor-context', 'provenance'] as const
 export type SigningPurpose = (typeof signingPurposes)[number]
 
+/** Kinds of secrets of which the newest one writes and all others still read. */
+export const turningKinds = ['unsubscribe'] as const
+export type TurningKind = (typeof turningKinds)[number]
+
 /** Purposes whose signatures are checked years later. All their keys stay published. */
 export const lastingPurposes: readonly SigningPurpose[] = ['receipt', 'provenance']

@@ -1,4 +1,4 @@
-import { lastingPurposes, signingPurposes, type SigningPurpose } from '../kit/key-vault.ts'
+import { lastingPurposes, signingPurposes, turningKinds, type SigningPurpose } from '../kit/key-vault.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import { signingKeyOf, signingKind, statusesAt, type KeyStatus } from './signing-keys.ts'
 import type { StoredKey, VaultRows, WrappedCount } from './vault-rows.ts'
@@ -28,6 +28,8 @@ export interface VaultInventory {
   readonly counts: readonly WrappedCount[]
 }
 
+/** Most time until another process's erasure or rotation has effect here, in milliseconds. */
+export const cacheMs = 30_000
 export const sealKind = 'signing-seal'
 export const recordKind = 'record'
 
@@ -59,8 +61,15 @@ export async function inventoryOf(rows: VaultRows, ring: MasterKeyRing, now: Dat
 
 async function namedInventory(rows: VaultRows, kind: string): Promise<KeyInventory[]> {
   const purpose = kind === sealKind ? 'seal' : kind
+  const takesTurns = turningKinds.some((each) => each === kind)
   const stored = await rows.storedKeys(kind)
-  return stored.map((key) => ({ ...key, purpose, status: 'in_use', signsFrom: null, lastSignature: null }))
+  return stored.map((key, place) => {
+    if (!takesTurns) return { ...key, purpose, status: 'in_use', signsFrom: null, lastSignature: null }
+    const successor = stored[place - 1]
+    const lastSignature = successor === undefined ? null : new Date(successor.createdAt.getTime() + cacheMs)
+    const status = successor === undefined ? 'signs' : 'verifies'
+    return { ...key, purpose, status, signsFrom: key.createdAt, lastSignature }
+  })
 }
 
 async function signingInventory(rows: VaultRows, purpose: SigningPurpose, now: Date): Promise<KeyInventory[]> {

@@ -1,6 +1,7 @@
 import { createHmac, createPrivateKey, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { v7 } from 'uuid'
 import { atMost } from '../kit/at-most.ts'
 import {
   lastingPurposes,
@@ -8,9 +9,10 @@ import {
   type KeyVault,
   type SigningPurpose,
   type SubjectKey,
+  type TurningKind,
 } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
-import { inventoryOf, recordKind, sealKind, type VaultInventory } from './inventory.ts'
+import { cacheMs, inventoryOf, recordKind, sealKind, type VaultInventory } from './inventory.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import {
   newSigningSecret,
@@ -57,9 +59,9 @@ export interface PeriodKey {
 }
 
 const cachedSubjects = 10_000
-/** Most time until another process's erasure or rotation has effect here. */
-const cacheMs = 30_000
 const theOne = 'current'
+/** Least milliseconds between two reads for a secret that may be new. */
+const turningReadMs = 5_000
 
 /** Begins the names of connections. The newest master key of the process ends them, so that `rewrap` sees it. */
 const connectionName = 'vault '
@@ -109,6 +111,10 @@ export class Vault implements KeyVault {
   readonly #subjects = new LRUCache<string, SubjectKey>({ ...atMost(cachedSubjects), ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ ...atMost(cachedSubjects), ttl: cacheMs, ttlAutopurge: true })
+  readonly #turning = new LRUCache<TurningKind, { readonly secrets: readonly Uint8Array[]; readonly readMs: number }>({
+    max: 10,
+    ttl: cacheMs,
+  })
   readonly #signing = new LRUCache<SigningPurpose, readonly KeptSigningKey[]>({ max: 10, ttl: cacheMs })
 
   constructor(
@@ -188,6 +194,30 @@ export class Vault implements KeyVault {
     if (stored === 'destroyed') throw new MissingKeyError(kind, id)
     this.#secrets.set(name, stored)
     return stored
+  }
+
+  /**
+   * The secrets of a kind, newest first; the first one is created if missing. The newest one writes.
+   * @param isMissing what another process wrote does not open with any of them: it may have a newer one. Reads at most
+   * every five seconds, whatever strangers send
+   */
+  async secretsOf(kind: TurningKind, isMissing = false): Promise<readonly Uint8Array[]> {
+    const known = this.#turning.get(kind)
+    if (known !== undefined && !(isMissing && performance.now() - known.readMs >= turningReadMs)) return known.secrets
+    await this.#rows.getOrCreate(kind, theOne, newSecrets[kind])
+    const secrets = (await this.#rows.readAll(kind)).map(({ secret }) => secret)
+    this.#turning.set(kind, { secrets, readMs: performance.now() })
+    return secrets
+  }
+
+  /** Adds a secret, which writes from now on: here at once, in other processes within 30 s. Returns its id. */
+  async rotateSecret(kind: TurningKind): Promise<string> {
+    // The first one must be the older one.
+    await this.secretsOf(kind)
+    const id = v7()
+    await this.#rows.getOrCreate(kind, id, newSecrets[kind])
+    this.#turning.delete(kind)
+    return id
   }
 
   /** The secret of that name, never a new one: a secret in an event must exist. Rejects with `MissingKeyError`. */

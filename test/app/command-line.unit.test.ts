@@ -26,6 +26,7 @@ test.each([
   [['keys', 'rotate', 'token'], { name: 'keys', order: { action: 'rotate', purpose: 'token' } }],
   [['keys', 'rotate', 'actor-context'], { name: 'keys', order: { action: 'rotate', purpose: 'actor-context' } }],
   [['keys', 'rotate', 'provenance'], { name: 'keys', order: { action: 'rotate', purpose: 'provenance' } }],
+  [['keys', 'rotate', 'unsubscribe'], { name: 'keys', order: { action: 'rotate', purpose: 'unsubscribe' } }],
   [['keys', 'list'], { name: 'keys', order: { action: 'list', isJson: false } }],
   [['keys', 'list', '--json'], { name: 'keys', order: { action: 'list', isJson: true } }],
   [['keys', 'rewrap'], { name: 'keys', order: { action: 'rewrap' } }],

@@ -7,8 +7,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runKeys } from '../../../app/keys/run.ts'
 import type { KeysOrder } from '../../../app/keys/orders.ts'
 import { at } from '../../../app/demo/members.ts'
+import { openUnsubscribeToken, unsubscribeUrl } from '../../../commands/notifications/unsubscribe-links.ts'
 import { keepServers } from '../../../app/servers-file.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -24,6 +26,7 @@ afterEach(async () => {
   await Promise.all([database.drop(), rm(dataDir, { recursive: true, force: true })])
 })
 
+const organisation = tenantOfFact(randomUUID())
 const older = `older:${randomBytes(32).toString('base64')}`
 const newer = `newer:${randomBytes(32).toString('base64')}`
 
@@ -96,6 +99,26 @@ test('beside npm start, keys rotate finds the vault and its keys in the data fol
   await keepServers(loadConfiguration({ ...env, ...addresses }))
   await createMasterKeyFile(join(dataDir, 'master-keys'))
   await expectRotation(await vaultWith((await readFile(join(dataDir, 'master-keys'), 'utf8')).trim()), env)
+})
+
+test('keys rotate unsubscribe makes a key for new links; those from before open as well, in every process', async () => {
+  const [one, two] = [await vaultWith(older), await vaultWith(older)]
+  const of = (vault: Vault) => ({ vault, configuration: { baseUrl: 'https://clinic.example' }, now: () => new Date() })
+  const subject = { userId: randomUUID(), orgId: organisation, category: 'marketing', channel: 'email' } as const
+  const linkBy = async (vault: Vault) => (await unsubscribeUrl(of(vault), subject))?.split('=').at(-1) ?? ''
+  const before = await linkBy(one)
+  expect(await openUnsubscribeToken(of(two), before)).toMatchObject(subject)
+
+  const { out } = await outputOf({ action: 'rotate', purpose: 'unsubscribe' }, environment(older))
+  const later = await vaultWith(older)
+  const after = await linkBy(later)
+  expect(await openUnsubscribeToken(of(later), before)).toMatchObject(subject)
+  // A process that has not read the new key reads it when a link does not open, at most every five seconds.
+  await expect.poll(() => openUnsubscribeToken(of(two), after), { timeout: 20_000 }).toMatchObject(subject)
+  const [newest, first] = (await later.inventory()).keys.filter(({ purpose }) => purpose === 'unsubscribe')
+  expect([newest?.id, newest?.status, first?.status]).toEqual([at(JSON.parse(out), 'kid'), 'signs', 'verifies'])
+  await one.destroySecret('unsubscribe', newest?.id ?? '')
+  expect(await openUnsubscribeToken(of(await vaultWith(older)), after)).toBe('invalid')
 })
 
 test('keys list names each key, what it does now and its master key, and no secret', async () => {

@@ -154,7 +154,7 @@ describe('POST /v1/notifications/unsubscribe', () => {
 
   test('refuses every other token, and each change of its own', async () => {
     const { vault } = s.api.world
-    const key = await vault.secret('unsubscribe', 'current')
+    const [key = new Uint8Array()] = await vault.secretsOf('unsubscribe')
     const claims = {
       userId: user.userId,
       orgId: s.clinic.orgId,
