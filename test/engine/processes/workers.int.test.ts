@@ -203,6 +203,19 @@ describe('workers', () => {
     await eventually(() => expect(deps.calls).toEqual([early, late]))
   })
 
+  it('run a step at its time without a poll, also if its row came while nothing was due', async () => {
+    runner = await startList(world)
+    const deps = dependencies()
+    startWorkers(deps, { pollMs: 60_000 })
+    const [first, later] = [fresh(), fresh()]
+    await say(store, `ticket-${first}`, opened(first))
+    await eventually(async () => expect(await titleOf(first)).toBe('renamed'))
+    // By then they have read that nothing is due.
+    await sleep(500)
+    await say(store, `ticket-${later}`, opened(later, `at ${new Date(Date.now() + 1_000).toISOString()}`))
+    await eventually(() => expect(deps.calls).toEqual([first, later]))
+  })
+
   it('run a step again that threw or was put off, without an event', async () => {
     runner = await startList(world)
     const deps = dependencies(async (_todo, _context, call) => {
