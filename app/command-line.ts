@@ -6,6 +6,7 @@ import { Text } from '../platform/http/members.ts'
 import { readMailAddress } from '../platform/kit/mail-address.ts'
 import { backupUsage, readBackup, type BackupOrder } from './backup/orders.ts'
 import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
+import { readWork, workUsage, type WorkOrder } from './operations/work-orders.ts'
 import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
@@ -39,6 +40,7 @@ export type Command =
   | { readonly name: 'register-client'; readonly order: ClientOrder }
   | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
   | { readonly name: 'keys'; readonly order: KeysOrder }
+  | { readonly name: 'work'; readonly order: WorkOrder }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
@@ -55,6 +57,7 @@ export const usage = `Usage: npm run platform -- COMMAND
           the named roles (all, unless named) against real servers
   status  [--json]
           what is wrong, since when, and what to do: docs/operating.md. It needs no API. Exit code: 1 if something fails
+${workUsage}
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
@@ -92,6 +95,8 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
+    if (name === 'steps' || name === 'groups' || name === 'deliveries')
+      return { name: 'work', order: readWork(name, rest) }
     if (name === 'keys') return { name, order: readKeys(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
     if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))

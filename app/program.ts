@@ -13,6 +13,7 @@ import {
 import type { AuditOrder } from './audit/orders.ts'
 import type { KeysOrder } from './keys/orders.ts'
 import type { StatusOrder } from './operations/status-command.ts'
+import type { WorkOrder } from './operations/work-orders.ts'
 import type { BackupOrder } from './backup/orders.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
@@ -39,6 +40,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => projections(command.order))
     case 'foreign-events':
       return orExit(() => foreignEvents(command.order))
+    case 'work':
+      return orExit(() => work(command.order))
     case 'status':
       return orExit(() => status(command.order))
     case 'audit':
@@ -171,6 +174,15 @@ async function witness(order: WitnessOrder, { logger, stop }: Surroundings): Pro
 async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
   const { verifyReceiptFile } = await import('./verify-receipt.ts')
   const { code, text } = await verifyReceiptFile(order)
+  if (code === 0) process.stdout.write(`${text}\n`)
+  else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
+}
+
+async function work(order: WorkOrder): Promise<void> {
+  tolerateClosedOutput()
+  const { runWork } = await import('./operations/work-command.ts')
+  const { text, code } = await runWork(order, process.env)
   if (code === 0) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
   process.exitCode = code

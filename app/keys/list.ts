@@ -1,3 +1,4 @@
+import { tableText } from '../projections/list.ts'
 import { isOnlyCounted, type KeyInventory, type VaultInventory } from '../../platform/vault/inventory.ts'
 
 /** What `keys list --json` prints. */
@@ -48,7 +49,7 @@ export function inventoryText({ masterKeys, keys, counts }: VaultInventory): str
         ]),
     ],
   ]
-  return tables.map(aligned).join('\n\n')
+  return tables.map(tableText).join('\n\n')
 }
 
 function rowOf({ purpose, id, status, createdAt, signsFrom, lastSignature, masterKeyId }: KeyInventory): string[] {
@@ -59,16 +60,4 @@ function rowOf({ purpose, id, status, createdAt, signsFrom, lastSignature, maste
 
 function minuteOf(instant: Date): string {
   return `${instant.toISOString().slice(0, 16)}Z`
-}
-
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, place) => Math.max(...rows.map((row) => row[place]?.length ?? 0))) ?? []
-  return rows
-    .map((row) =>
-      row
-        .map((cell, place) => cell.padEnd(widths[place] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
 }

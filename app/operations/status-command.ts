@@ -4,6 +4,7 @@ import { tableText } from '../projections/list.ts'
 import { openServers } from '../projections/servers.ts'
 import { clearly } from '../start-errors.ts'
 import { createOperations } from './operations.ts'
+import { errorText } from './work-command.ts'
 
 export interface StatusOrder {
   readonly isJson: boolean
@@ -52,7 +53,7 @@ export function statusText({ status, problems, systems, steps, processes, oldest
         state,
         success ?? '-',
         String(failures),
-        error === null ? '-' : [error.class, error.code, error.host].filter((part) => part !== null).join(' '),
+        errorText(error),
       ]),
     ]),
     ...headed('Processes', [

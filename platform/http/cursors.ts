@@ -7,7 +7,7 @@ import type { TenantId } from '../kit/tenants.ts'
 import { Nullable } from './members.ts'
 import type { ReplyHead } from './replies.ts'
 
-const defaultLimit = 50
+export const defaultLimit = 50
 /** Items of a page at most. */
 export const greatestLimit = 200
 /** Bytes of the items of a page at most, as JSON. One item is shown whatever its size. With cursor and link: within 2 MiB. */

@@ -47,8 +47,20 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
   }
   app.get('/health', { config: { access }, schema: health }, async () => operations.health())
 
-  listRoute(app, deps, {
+  const work = {
     ...shared,
+    sort: 'due_at',
+    pageName: 'WorkPage',
+    item: WorkItem,
+    placeOf: ({ due_at: dueAt, id }: WorkItem) => [dueAt, id],
+    toItem: (item: WorkItem) => item,
+  }
+  const byState = {
+    state: Type.Optional(Type.String({ maxLength: 64, description: 'One or several with commas' })),
+    failing_with: Type.Optional(Type.String({ format: 'uuid', description: 'The id of a failure group' })),
+  }
+  listRoute(app, deps, {
+    ...work,
     path: '/steps',
     operationId: 'listWork',
     summary: 'Work of all processes, the oldest first',
@@ -56,21 +68,26 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
       kind: Type.Optional(WorkKind),
       process: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
       step: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-      state: Type.Optional(Type.String({ maxLength: 64, description: 'One or several with commas' })),
-      failing_with: Type.Optional(Type.String({ format: 'uuid', description: 'The id of a failure group' })),
+      ...byState,
     },
     list: 'operations-work',
-    sort: 'due_at',
-    pageName: 'WorkPage',
-    item: WorkItem,
     rows: ({ tenant, query }, page) => {
       requireKnown(operations.processes, query)
-      const { kind, process, step, failing_with: failingWith } = query
-      return operations.work({ orgId: tenant, kind, process, step, states: statesOf(query.state), failingWith }, page)
+      const { kind, process, step, state, failing_with: failingWith } = query
+      return operations.work({ orgId: tenant, kind, process, step, states: statesOf(state), failingWith }, page)
     },
-    placeOf: ({ due_at: dueAt, id }) => [dueAt, id],
-    toItem: (item) => item,
   })
+  for (const [path, kind, operationId, summary] of recordedKinds)
+    listRoute(app, deps, {
+      ...work,
+      path,
+      operationId,
+      summary,
+      query: byState,
+      list: operationId,
+      rows: ({ tenant, query: { state, failing_with: failingWith } }, page) =>
+        operations.work({ orgId: tenant, kind, states: statesOf(state), failingWith }, page),
+    })
   readRoute(app, {
     ...shared,
     path: '/steps/:id',
@@ -132,6 +149,12 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     toItem: (endpoint) => endpoint,
   })
 }
+
+/** Work that has a record of its own. */
+const recordedKinds = [
+  ['/deliveries', 'delivery', 'listDeliveryWork', 'Deliveries of webhooks that are not over, the oldest first'],
+  ['/notifications', 'notification', 'listNotificationWork', 'Notifications that are not over, the oldest first'],
+] as const
 
 /** A page of a short list. Its place is the number of items before it. */
 function partOf<Item>(items: readonly Item[], { limit, after }: PageRequest): PageRows<Item> {

@@ -266,7 +266,9 @@ const lists: Readonly<Record<string, LargeList>> = {
  * patients; what operators see, which has ids, codes and hosts only; feed and timeline, which have tests of their own.
  */
 const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificationPreferences listEndpoints
-    listFailureGroups listOwnAccesses listProjections listWork readEvents readTimeline`.split(/\s+/)
+    listDeliveryWork listFailureGroups listNotificationWork listOwnAccesses listProjections listWork readEvents readTimeline`.split(
+  /\s+/,
+)
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

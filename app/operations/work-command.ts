@@ -1,0 +1,141 @@
+import type { Static } from 'typebox'
+import type { Operations } from '../../contracts/operations/operations.ts'
+import type { FailureGroup, OperationsError, WorkItem } from '../../contracts/operations/record.ts'
+import type { Environment } from '../../platform/configuration/configuration.ts'
+import type { CursorPlace, PageRows } from '../../platform/http/cursors.ts'
+import { isUuid } from '../../platform/http/formats.ts'
+import { tableText } from '../projections/list.ts'
+import { openServers } from '../projections/servers.ts'
+import { clearly } from '../start-errors.ts'
+import { createOperations } from './operations.ts'
+import type { WorkOrder } from './work-orders.ts'
+
+interface Printed {
+  readonly text: string
+  readonly code: number
+}
+
+/** What the routes about work answer, over the servers themselves. Exit code 1 for an unknown id. */
+export async function runWork(order: WorkOrder, env: Environment): Promise<Printed> {
+  const servers = await openServers(env, 'steps')
+  try {
+    const { pool } = servers
+    const operations = createOperations({ pool, store: () => servers.eventStore(), now: () => new Date() })
+    return await clearly('DATABASE_URL', () => printed(operations, order))
+  } finally {
+    await servers.close()
+  }
+}
+
+async function printed(operations: Operations, order: WorkOrder): Promise<Printed> {
+  switch (order.action) {
+    case 'list-work': {
+      requireKnown(operations, order.filter)
+      const after = placeOf(order.cursor, ([at, id]) => Date.parse(String(at)) > 0 && isUuid(String(id)))
+      const found = await operations.work(order.filter, { limit: order.limit, after })
+      return pageText(found, order.isJson, workTable)
+    }
+    case 'list-groups': {
+      const groups = await operations.groups(order.orgId)
+      const from = Number(placeOf(order.cursor, ([place]) => Number.isSafeInteger(place))?.[0] ?? 0)
+      const rows = groups.slice(from, from + order.limit)
+      const hasMore = groups.length > from + rows.length
+      return pageText({ rows, hasMore, reached: [from + rows.length] }, order.isJson, groupTable)
+    }
+    case 'show-work':
+      return oneText(await operations.workItem(null, order.id), order, workTable)
+    case 'show-group':
+      return oneText(
+        (await operations.groups(null)).find(({ id }) => id === order.id),
+        order,
+        groupTable,
+      )
+  }
+}
+
+/** An unknown name would give an empty list, which reads as if all were well. */
+function requireKnown(
+  { processes }: Operations,
+  { process, step }: { readonly process: string | undefined; readonly step: string | undefined },
+): void {
+  const steps = process === undefined ? [...processes.values()].flat() : processes.get(process)
+  if (steps === undefined)
+    throw new Error(`there is no process ${process}: processes are ${[...processes.keys()].join(', ')}`)
+  if (step !== undefined && !steps.includes(step))
+    throw new Error(`there is no step ${step}: steps are ${[...new Set(steps)].join(', ')}`)
+}
+
+function oneText<Item>(
+  found: Item | undefined,
+  { id, isJson }: { id: string; isJson: boolean },
+  table: TableOf<Item>,
+): Printed {
+  if (found === undefined) return { text: `there is no ${id} any more, or it never was`, code: 1 }
+  return { text: isJson ? JSON.stringify(found, null, 2) : table([found]), code: 0 }
+}
+
+type TableOf<Item> = (items: readonly Item[]) => string
+
+function pageText<Item>({ rows, hasMore, reached }: PageRows<Item>, isJson: boolean, table: TableOf<Item>): Printed {
+  const cursor = hasMore && reached !== undefined ? cursorOf(reached) : null
+  if (isJson) return { text: JSON.stringify({ data: rows, next_cursor: cursor, has_more: hasMore }, null, 2), code: 0 }
+  const more = cursor === null ? [] : ['', `more: --cursor ${cursor}`]
+  return { text: [rows.length === 0 ? 'none' : table(rows), ...more].join('\n'), code: 0 }
+}
+
+/** The operator reads the tables themselves, so that a cursor needs no seal. */
+function cursorOf(place: CursorPlace): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url')
+}
+
+function placeOf(cursor: string | undefined, isPlace: (place: readonly unknown[]) => boolean): CursorPlace | null {
+  if (cursor === undefined) return null
+  try {
+    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    const isWritten =
+      Array.isArray(place) && place.every((part) => typeof part === 'string' || typeof part === 'number')
+    if (isWritten && isPlace(place)) return place
+  } catch {
+    // Refused below.
+  }
+  throw new Error('--cursor is none that this command printed')
+}
+
+function workTable(items: readonly WorkItem[]): string {
+  return tableText([
+    ['ID', 'WORK', 'STATE', 'DUE', 'NEXT TRY', 'FAILURES', 'ERROR', 'SUBJECT'],
+    ...items.map(({ id, process, step, state, due_at: due, next_try_at: next, failures, error, subject }) => [
+      id,
+      `${process}.${step}`,
+      state,
+      due,
+      next,
+      String(failures),
+      errorText(error),
+      subject === null ? '-' : `${subject.kind} ${subject.id}`,
+    ]),
+  ])
+}
+
+function groupTable(groups: readonly FailureGroup[]): string {
+  return tableText([
+    ['ID', 'WORK', 'COUNT', 'ORGANISATIONS', 'SINCE', 'LAST', 'ERROR', 'EXAMPLE'],
+    ...groups.map(
+      ({ id, process, step, count, organisations, first_failed_at: since, last_failed_at: last, error, example }) => [
+        id,
+        `${process}.${step}`,
+        String(count),
+        String(organisations),
+        since,
+        last,
+        errorText(error),
+        example.id,
+      ],
+    ),
+  ])
+}
+
+export function errorText(error: Static<typeof OperationsError> | null): string {
+  if (error === null) return '-'
+  return [error.class, error.code, error.host].filter((part) => part !== null).join(' ')
+}
