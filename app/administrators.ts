@@ -5,7 +5,7 @@ import { registerUser } from '../commands/users/register-user.ts'
 import type { UserDependencies } from '../commands/users/registration-attempt.ts'
 import { abandonRegistration } from '../commands/users/registration.ts'
 import { assignmentOf } from '../commands/users/role-assignments.ts'
-import { restrictedAnswer } from '../commands/users/restricted-permission.ts'
+import { operatorPermissions, restrictedAnswer } from '../commands/users/restricted-permission.ts'
 import { createRole } from '../commands/users/roles.ts'
 import { addressKey } from '../commands/users/user-reservations.ts'
 import { execute } from '../engine/commands/execute.ts'
@@ -20,14 +20,50 @@ import { organisationRoles, type OrganisationRolesState, type Role } from '../st
 import { users } from '../streams/user/aggregate.ts'
 import { seedPermissions } from './client-registration.ts'
 import { onConfiguredServers } from './configured-servers.ts'
-import type { AdministratorOrder } from './command-line.ts'
+import type { AdministratorOrder, OperatorOrder } from './command-line.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 
-const roleName = 'Administrator'
 const changedBy = 'platform'
+
+/** What a person is made, and the role for it. */
+interface Post {
+  /** Part of the names of minted ids. Never changed. */
+  readonly key: string
+  readonly roleName: string
+  readonly description: string
+  readonly permissions: string[]
+  readonly hasRole: (role: Pick<Role, 'permissions'> | undefined) => boolean
+  /** For the operator, if the role is another one. */
+  readonly lacking: string
+}
+
+const administratorPost: Post = {
+  key: 'administrator',
+  roleName: 'Administrator',
+  description: 'Administers users, consent types, clients and notifications',
+  permissions: platformPermissions
+    .map(({ permission }) => permission)
+    .filter((permission) => !operatorPermissions.includes(permission)),
+  hasRole: administers,
+  lacking: 'users:admin',
+}
+
+function operatorPost(isReadOnly: boolean): Post {
+  const permissions = isReadOnly ? ['operations:read'] : [...operatorPermissions]
+  return {
+    key: isReadOnly ? 'reading operator' : 'operator',
+    roleName: isReadOnly ? 'Operator (read only)' : 'Operator',
+    description: `${isReadOnly ? 'Sees' : 'Sees and repairs'} the whole installation`,
+    permissions,
+    hasRole: (role) =>
+      operatorPermissions.every((one) => role?.permissions.includes(one) === permissions.includes(one)),
+    lacking: permissions.join(' and '),
+  }
+}
+
 const answering = answeringRefusals({ 'role-deleted': { code: 'conflict' }, ...restrictedAnswer })
 
-export interface NewAdministrator {
+export interface NewPerson {
   readonly orgId: string
   readonly email: string
   readonly displayName: string
@@ -47,25 +83,30 @@ export function demoAddressOf(orgId: string): string {
   return `administrator@${orgId}.example`
 }
 
+export function createAdministrator(deps: UserDependencies, person: NewPerson): Promise<Administrator> {
+  return createPerson(deps, administratorPost, person)
+}
+
 /**
- * Creates an administrator of an organisation by the same steps as the route. Repeated it changes nothing: the ids are
+ * Creates a person with a role of an organisation by the same steps as the route. Repeated it changes nothing: the ids are
  * minted once for the organisation and the address. A user that exists stays as administrators have left it.
  *
  * @throws Problem those of `registerUser`
  */
-export async function createAdministrator(
+async function createPerson(
   deps: UserDependencies,
-  { orgId, email, displayName, isAlone }: NewAdministrator,
+  post: Post,
+  { orgId, email, displayName, isAlone }: NewPerson,
 ): Promise<Administrator> {
   const organisationId = tenantOfFact(orgId)
   const context = contextOf(organisationId)
   const idOf = (part: string) =>
-    mintId(deps, organisationId, `administrator\0${part}\0${orgId}\0${addressKey(email)}`, context)
+    mintId(deps, organisationId, `${post.key}\0${part}\0${orgId}\0${addressKey(email)}`, context)
   const userId = await idOf('user')
-  const administrator = { org_id: orgId, user_id: userId, email }
-  if ('externalId' in (await deps.store.load(users.of(userId))).state) return administrator
+  const person = { org_id: orgId, user_id: userId, email }
+  if ('externalId' in (await deps.store.load(users.of(userId))).state) return person
   await seedPermissions(deps.store, deps.now())
-  const role = await administratorRole(deps, organisationId)
+  const role = await roleOf(deps, post, organisationId)
   await endFormerAttempt(deps, userId, isAlone, organisationId)
   const command = {
     userId,
@@ -78,23 +119,23 @@ export async function createAdministrator(
     patientAccount: null,
     membership: { membershipId: await idOf('membership'), organisationId, roleId: role.roleId },
     // The same at each repeat, so a repeat finds the membership of the first run.
-    fingerprint: deps.vault.fingerprint(`administrator ${organisationId} ${userId}`),
+    fingerprint: deps.vault.fingerprint(`${post.key} ${organisationId} ${userId}`),
     changedBy,
     grantor: 'platform',
   } as const
   await registerUser(deps, command, context)
-  return administrator
+  return person
 }
 
-/** The role that administers users, created if the organisation has none. */
-async function administratorRole({ store, now }: UserDependencies, organisationId: TenantId): Promise<Role> {
+/** The role of the post, created if the organisation has none. */
+async function roleOf({ store, now }: UserDependencies, post: Post, organisationId: TenantId): Promise<Role> {
   const created = {
     roleId: v7(),
     organisationId,
-    name: roleName,
-    description: 'Administers users, consent types, clients and notifications',
+    name: post.roleName,
+    description: post.description,
     isDefault: false,
-    permissions: platformPermissions.map(({ permission }) => permission),
+    permissions: post.permissions,
     fingerprint: null,
     changedBy,
     grantor: 'platform',
@@ -104,18 +145,18 @@ async function administratorRole({ store, now }: UserDependencies, organisationI
     store,
     organisationRoles.of(organisationId),
     (before) => {
-      return roleIn(before) === undefined ? answering(createRole(created, before)) : []
+      return roleIn(before, post) === undefined ? answering(createRole(created, before)) : []
     },
     contextOf(organisationId),
   )
-  const role = roleIn(state)
+  const role = roleIn(state, post)
   if (role === undefined) throw new Error('an accepted role is missing')
   return role
 }
 
 /** The role with the usual name comes first. */
-function roleIn({ roles }: OrganisationRolesState): Role | undefined {
-  const all = [...roles.values()].filter(administers)
+function roleIn({ roles }: OrganisationRolesState, { roleName, hasRole }: Post): Role | undefined {
+  const all = [...roles.values()].filter(hasRole)
   return all.find(({ name }) => name === roleName) ?? all[0]
 }
 
@@ -143,8 +184,26 @@ function contextOf(orgId: TenantId): CommandContext {
  *
  * @throws Error with a text for the operator
  */
-export async function createOrdered(
+export function createOrdered(
   configuration: Configuration,
+  order: AdministratorOrder,
+  logger: Logger,
+): Promise<Administrator> {
+  return createOn(configuration, administratorPost, order, logger)
+}
+
+/** The same for an operator. */
+export function createOperator(
+  configuration: Configuration,
+  { isReadOnly, ...order }: OperatorOrder,
+  logger: Logger,
+): Promise<Administrator> {
+  return createOn(configuration, operatorPost(isReadOnly), order, logger)
+}
+
+async function createOn(
+  configuration: Configuration,
+  post: Post,
   { orgId, email, name }: AdministratorOrder,
   logger: Logger,
 ): Promise<Administrator> {
@@ -154,12 +213,12 @@ export async function createOrdered(
     try {
       const identityProvider = createIdentityProvider(configuration, egress, now)
       const deps = { store, vault, configuration, now, identityProvider }
-      const ordered = { orgId, email, displayName: name ?? roleName, isAlone: false }
-      const administrator = await createAdministrator(deps, ordered).catch((error: unknown) => {
-        throw explained(error)
+      const ordered = { orgId, email, displayName: name ?? post.roleName, isAlone: false }
+      const person = await createPerson(deps, post, ordered).catch((error: unknown) => {
+        throw explained(error, post)
       })
-      await requireAdministrator(deps, administrator)
-      return administrator
+      await requirePost(deps, post, person)
+      return person
     } finally {
       await egress.close()
     }
@@ -168,20 +227,22 @@ export async function createOrdered(
 
 const explanations: Readonly<Partial<Record<string, string>>> = {
   'email-in-use': '--email: another user has this address',
-  'role-name-in-use': `the organisation has a role ${roleName} without users:admin: rename it, or give it users:admin`,
   'registration-under-way': 'an earlier attempt is under way: repeat the command in half a minute',
   'identity-provider-unavailable': 'the identity provider does not answer: repeat the command later',
   'identity-provider-rejected': 'the identity provider refused the account: its log names the reason',
 }
 
-function explained(error: unknown): unknown {
+function explained(error: unknown, { roleName, lacking }: Post): unknown {
   if (!(error instanceof Problem)) return error
-  return new Error(explanations[error.code] ?? error.message, { cause: error })
+  const isNameTaken = error.code === 'role-name-in-use'
+  const ofName = `the organisation has a role ${roleName} without ${lacking}: rename it, or give it ${lacking}`
+  return new Error(isNameTaken ? ofName : (explanations[error.code] ?? error.message), { cause: error })
 }
 
 /** A user of an earlier run may have changed since. */
-async function requireAdministrator(
+async function requirePost(
   { store }: UserDependencies,
+  post: Post,
   { org_id: orgId, user_id: userId }: Administrator,
 ): Promise<void> {
   const { state: user } = await store.load(users.of(userId))
@@ -189,6 +250,6 @@ async function requireAdministrator(
     throw new Error(`the user ${userId} of this address is ${user.status}: an administrator must change that`)
   const { state } = await store.load(organisationRoles.of(tenantOfFact(orgId)))
   const roleId = assignmentOf(state, userId)?.roleId
-  if (!administers(state.roles.get(roleId ?? '')))
-    throw new Error(`the user ${userId} of this address has another role now: give it one with users:admin`)
+  if (!post.hasRole(state.roles.get(roleId ?? '')))
+    throw new Error(`the user ${userId} of this address has another role now: give it one with ${post.lacking}`)
 }

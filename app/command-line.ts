@@ -28,6 +28,10 @@ export interface AdministratorOrder {
   readonly name: string | undefined
 }
 
+export interface OperatorOrder extends AdministratorOrder {
+  readonly isReadOnly: boolean
+}
+
 export interface RejectedEventsOrder {
   /** Undefined: all channels. */
   readonly channel: string | undefined
@@ -39,6 +43,7 @@ export type Command =
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
   | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
+  | { readonly name: 'create-operator'; readonly order: OperatorOrder }
   | { readonly name: 'keys'; readonly order: KeysOrder }
   | { readonly name: 'work'; readonly order: WorkOrder }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
@@ -63,6 +68,8 @@ ${workUsage}
           stands for all that a client of an organisation may hold
   administrators create  --org ID  --email ADDRESS  [--name NAME]
           a user who administers the organisation, with an account at the identity provider. A repeat creates no other
+  operators create  --org ID  --email ADDRESS  [--name NAME]  [--read-only]
+          the same for a user of the organisation who operates the whole installation
 ${keysUsage}
   foreign-events rejected  [--channel NAME]
           the newest 1000 events of foreign channels that were skipped, with the reason, as JSON
@@ -100,11 +107,12 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'keys') return { name, order: readKeys(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
     if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))
+    if (name === 'operators' && rest[0] === 'create') return readOperator(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
   return wrong(
-    `there is no command ${['administrators', 'clients', 'foreign-events', 'verify'].includes(name) ? args.join(' ') : name}`,
+    `there is no command ${['administrators', 'clients', 'foreign-events', 'operators', 'verify'].includes(name) ? args.join(' ') : name}`,
   )
 }
 
@@ -151,12 +159,26 @@ const administratorOptions = { org: { type: 'string' }, email: { type: 'string' 
 
 function readAdministrator(args: string[]): Command {
   const { values } = parseArgs({ args, options: administratorOptions })
-  const { org = '', email = '', name } = values
-  if (!isUuid(org)) return wrong('administrators create needs --org, a UUID')
+  return { name: 'create-administrator', order: personOf('administrators create', values) }
+}
+
+function readOperator(args: string[]): Command {
+  const options = { ...administratorOptions, 'read-only': { type: 'boolean', default: false } } as const
+  const { values } = parseArgs({ args, options })
+  const order = { ...personOf('operators create', values), isReadOnly: values['read-only'] }
+  return { name: 'create-operator', order }
+}
+
+/** @throws Error with what is wrong */
+function personOf(
+  command: string,
+  { org = '', email = '', name }: { readonly org?: string; readonly email?: string; readonly name?: string },
+): AdministratorOrder {
+  if (!isUuid(org)) throw new Error(`${command} needs --org, a UUID`)
   const address = readMailAddress(email)
-  if (address === undefined) return wrong('administrators create needs --email, an e-mail address')
-  if (name !== undefined && !Check(Text(255), name)) return wrong('--name must have 1 to 255 characters')
-  return { name: 'create-administrator', order: { orgId: org.toLowerCase(), email: address, name } }
+  if (address === undefined) throw new Error(`${command} needs --email, an e-mail address`)
+  if (name !== undefined && !Check(Text(255), name)) throw new Error('--name must have 1 to 255 characters')
+  return { orgId: org.toLowerCase(), email: address, name }
 }
 
 function readStatus(args: string[]): Command {

@@ -8,6 +8,7 @@ import {
   usage,
   type AdministratorOrder,
   type ClientOrder,
+  type OperatorOrder,
   type RejectedEventsOrder,
 } from './command-line.ts'
 import type { AuditOrder } from './audit/orders.ts'
@@ -34,6 +35,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => register(command.order))
     case 'create-administrator':
       return orExit(() => createAdministrator(command.order))
+    case 'create-operator':
+      return orExit(() => createOperator(command.order))
     case 'keys':
       return orExit(() => keys(command.order))
     case 'projections':
@@ -215,6 +218,14 @@ async function createAdministrator(order: AdministratorOrder): Promise<void> {
   const { createOrdered } = await import('./administrators.ts')
   const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
+}
+
+async function createOperator(order: OperatorOrder): Promise<void> {
+  requireVariables(process.env, [...serverNeeds, ...needsOfPeople(['api'], process.env)], 'operators create')
+  const configuration = loadConfiguration(process.env)
+  const { createOperator: create } = await import('./administrators.ts')
+  const operator = await create(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(operator, null, 2)}\n`)
 }
 
 async function keys(order: KeysOrder): Promise<void> {

@@ -12,6 +12,8 @@ export const platformPermissions = [
   { permission: 'human-review:admin', description: 'Set the policy of human review' },
   { permission: 'human-review:decide', description: 'Claim and decide tasks of human review' },
   { permission: 'notifications:admin', description: 'Administer notifications' },
+  { permission: 'operations:read', description: 'See what operators see of the whole installation' },
+  { permission: 'operations:write', description: 'Repair the installation as operators do' },
   { permission: 'users:admin', description: 'Administer users, memberships and roles' },
 ] as const
 

@@ -3,7 +3,7 @@ import type { OrganisationRolesState, RoleAssignment } from '../../streams/organ
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administers, isLastAdministrator } from './administrators.ts'
-import { isRestricted, type Grantor } from './restricted-permission.ts'
+import { refusedToGrant, type Grantor, type RestrictedRefusal } from './restricted-permission.ts'
 import { defaultRoleOf } from './roles.ts'
 
 export interface AssignRole {
@@ -28,7 +28,7 @@ export function assignRole(
   | 'membership-ended'
   | 'no-default-role'
   | 'role-organisation-mismatch'
-  | 'restricted-permission'
+  | RestrictedRefusal
   | 'idempotency-key-reused'
 > {
   const existing = state.assignments.get(command.membershipId)
@@ -39,7 +39,8 @@ export function assignRole(
   if (roleId === undefined) return refused('no-default-role')
   const role = state.roles.get(roleId)
   if (role === undefined) return refused('role-organisation-mismatch')
-  if (grantor === 'other' && isRestricted(role)) return refused('restricted-permission')
+  const restriction = refusedToGrant(grantor, role)
+  if (restriction !== null) return restriction
   return [{ type: 'MembershipRoleAssigned', data: { ...command, roleId, assignedAt: now.toISOString() } }]
 }
 
@@ -81,15 +82,15 @@ export function changeMembershipRole(
   state: OrganisationRolesState,
 ): Decision<
   OrganisationRolesEvent,
-  'not-found' | 'role-organisation-mismatch' | 'restricted-permission' | 'last-administrator'
+  'not-found' | 'role-organisation-mismatch' | RestrictedRefusal | 'last-administrator'
 > {
   const before = state.assignments.get(command.membershipId)
   if (before === undefined || !before.isConfirmed) return refused('not-found')
   const role = state.roles.get(roleId)
   if (role === undefined) return refused('role-organisation-mismatch')
   if (before.roleId === roleId) return []
-  const roles = [role, state.roles.get(before.roleId)]
-  if (grantor === 'other' && roles.some(isRestricted)) return refused('restricted-permission')
+  const restriction = refusedToGrant(grantor, role) ?? refusedToGrant(grantor, state.roles.get(before.roleId))
+  if (restriction !== null) return restriction
   if (!administers(role) && isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
   const data = { ...ofUser(command, before), previousRoleId: before.roleId, roleId, changedBy }
   return [{ type: 'MembershipRoleChanged', data: { ...data, changedAt: now.toISOString() } }]
@@ -102,10 +103,11 @@ export function changeMembershipRole(
 export function revokeMembership(
   { now, changedBy, grantor, ...command }: MembershipCommand & Pick<ChangeMembershipRole, 'changedBy' | 'grantor'>,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'restricted-permission' | 'last-administrator'> {
+): Decision<OrganisationRolesEvent, RestrictedRefusal | 'last-administrator'> {
   const before = state.assignments.get(command.membershipId)
   if (before === undefined) return []
-  if (grantor === 'other' && isRestricted(state.roles.get(before.roleId))) return refused('restricted-permission')
+  const restriction = refusedToGrant(grantor, state.roles.get(before.roleId))
+  if (restriction !== null) return restriction
   if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
   const data = { ...ofUser(command, before), roleId: before.roleId, revokedAt: now.toISOString(), changedBy }
   return [{ type: 'MembershipRevoked', data }]

@@ -3,7 +3,7 @@ import type { OrganisationRolesState, Role } from '../../streams/organisation-ro
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administers, administratorsOf } from './administrators.ts'
-import { isRestricted, restrictedPermission, type Grantor } from './restricted-permission.ts'
+import { refusedToAdd, refusedToGrant, type Grantor, type RestrictedRefusal } from './restricted-permission.ts'
 import type { DataOf } from '../../engine/store/events.ts'
 
 export interface CreateRole extends Omit<
@@ -20,12 +20,13 @@ export function createRole(
   state: OrganisationRolesState,
 ): Decision<
   OrganisationRolesEvent,
-  'role-name-in-use' | 'role-deleted' | 'restricted-permission' | 'idempotency-key-reused'
+  'role-name-in-use' | 'role-deleted' | RestrictedRefusal | 'idempotency-key-reused'
 > {
   const existing = state.roles.get(role.roleId)
   if (existing !== undefined) return repeated(role, existing)
   if (state.deletedRoles.has(role.roleId)) return refused('role-deleted')
-  if (grantor !== 'platform' && isRestricted(role)) return refused('restricted-permission')
+  const restriction = refusedToAdd(grantor, role)
+  if (restriction !== null) return restriction
   if (isNameTaken(role, state)) return refused('role-name-in-use')
   const previousDefaultRoleId = role.isDefault ? (defaultRoleOf(state)?.roleId ?? null) : null
   const permissions = sortedOnce(role.permissions)
@@ -52,7 +53,7 @@ export interface ChangeRole {
 export function changeRole(
   command: ChangeRole,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'not-found' | 'role-name-in-use' | 'restricted-permission' | 'last-administrator'> {
+): Decision<OrganisationRolesEvent, 'not-found' | 'role-name-in-use' | RestrictedRefusal | 'last-administrator'> {
   const before = state.roles.get(command.roleId)
   if (before === undefined) return refused('not-found')
   const { name = before.name, description = before.description, isDefault = before.isDefault } = command
@@ -66,10 +67,11 @@ export function changeRole(
     addedPermissions.length + removedPermissions.length === 0
   if (isSame) return []
   const { grantor } = command
-  const isGranting = isDefault && !before.isDefault && isRestricted({ permissions })
-  if (grantor !== 'platform' && addedPermissions.includes(restrictedPermission)) return refused('restricted-permission')
-  if (grantor === 'other' && (isGranting || removedPermissions.includes(restrictedPermission)))
-    return refused('restricted-permission')
+  const isGranting = isDefault && !before.isDefault
+  const restriction =
+    refusedToAdd(grantor, { permissions: addedPermissions }) ??
+    refusedToGrant(grantor, { permissions: isGranting ? [...permissions, ...removedPermissions] : removedPermissions })
+  if (restriction !== null) return restriction
   if (isNameTaken({ roleId: before.roleId, name }, state)) return refused('role-name-in-use')
   if (administers(before) && !permissions.includes('users:admin')) {
     const isHeld = administratorsOf(state).some((one) => one.roleId === before.roleId)

@@ -4,7 +4,7 @@ import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import { refused, type Refusal } from '../../engine/commands/decision.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
-import { isRestricted, restrictedProblem, type Grantor } from './restricted-permission.ts'
+import { reachesBeyond, refusedToGrant, restrictedProblem, type Grantor } from './restricted-permission.ts'
 
 /** Who administers a user. */
 export interface UserAdministration {
@@ -36,8 +36,8 @@ export function mayAdminister(
 }
 
 /**
- * Address, password and status of a user decide who acts with the user's permissions. So the caller must hold the
- * restricted permission of each of the user's roles, whatever the user's status is.
+ * Address, password and status of a user decide who acts with the user's permissions. So the caller must be allowed to
+ * grant each of the user's roles, whatever the user's status is.
  *
  * @throws Problem `permission-missing`; `user-shared` for a role of an organisation that the caller does not see
  */
@@ -51,9 +51,11 @@ export async function requireAuthorityOver(
   if (grantor === 'platform' || !isUser(state) || mayAdminister(administration, state) !== null) return
   for (const { membershipId, organisationId } of state.memberships.values()) {
     const { state: organisation } = await store.load(organisationRoles.of(organisationId))
-    if (!isRestricted(organisation.roles.get(organisation.assignments.get(membershipId)?.roleId ?? ''))) continue
+    const role = organisation.roles.get(organisation.assignments.get(membershipId)?.roleId ?? '')
+    if (!reachesBeyond(role)) continue
     if (organisationId !== tenant) throw problem('user-shared')
-    if (grantor === 'other') throw restrictedProblem()
+    const restriction = refusedToGrant(grantor, role)
+    if (restriction !== null) throw restrictedProblem(restriction)
   }
 }
 

@@ -70,11 +70,23 @@ test('reads the first administrator of an organisation', () => {
   expect(readCommand(args)).toEqual({ name: 'create-administrator', order })
 })
 
+test('reads an operator, who may only look with --read-only', () => {
+  const args = ['operators', 'create', '--org', org, '--email', 'ada@example.org']
+  const order = { orgId: org.toLowerCase(), email: 'ada@example.org', name: undefined, isReadOnly: false }
+  expect(readCommand(args)).toEqual({ name: 'create-operator', order })
+  expect(readCommand([...args, '--read-only'])).toEqual({
+    name: 'create-operator',
+    order: { ...order, isReadOnly: true },
+  })
+})
+
 const register = ['clients', 'register', '--new-org', '--new-product']
 test.each([
   [['sevre'], 'there is no command sevre'],
   [['clients', 'list'], 'there is no command clients list'],
   [['administrators', 'list'], 'there is no command administrators list'],
+  [['operators', 'list'], 'there is no command operators list'],
+  [['operators', 'create', '--org', org], 'operators create needs --email, an e-mail address'],
   [['administrators', 'create', '--email', 'ada@example.org'], 'needs --org, a UUID'],
   [['administrators', 'create', '--org', org, '--email', 'ada'], 'needs --email, an e-mail address'],
   [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], '1 to 255 characters'],

@@ -98,6 +98,35 @@ describe('assigning a role that holds auth:admin', () => {
   })
 })
 
+describe.each(['operations:read', 'operations:write'])('a role that holds %s', (permission) => {
+  test('is made and given by platform callers only, and nobody else decides about its holders', async () => {
+    for (const headers of [lacking, holding]) {
+      const answer = await createRole({ permissions: [permission] }, headers)
+      expect([refusalOf(answer), answer.body]).toEqual([
+        refusal,
+        expect.objectContaining({ required_permission: 'operations:write' }),
+      ])
+      expect(refusalOf(await patchRole(clinic.clinician, { permissions: [permission] }, headers))).toBe(refusal)
+    }
+    const made = await createRole({ permissions: [permission] }, bootstrap)
+    const { id: roleId } = made.body as { id: string }
+    const operator = await givenMember(api, clinic, roleId)
+    const member = await givenMember(api, clinic)
+    for (const headers of [lacking, holding]) {
+      expect(refusalOf(await create({ roleId }, headers))).toBe(refusal)
+      expect(refusalOf(await move(member, roleId, headers))).toBe(refusal)
+      expect(refusalOf(await move(operator, clinic.clinician, headers))).toBe(refusal)
+      expect(refusalOf(await patch(operator, freshAddress(), headers))).toBe(refusal)
+      expect(refusalOf(await patchRole(roleId, { isDefault: true }, headers))).toBe(refusal)
+      expect(refusalOf(await patchRole(roleId, { permissions: [] }, headers))).toBe(refusal)
+      expect(refusalOf(await one.call('DELETE', memberPath(operator), undefined, headers))).toBe(refusal)
+    }
+    expect((await patch(operator, freshAddress(), bootstrap)).status).toBe(200)
+    expect((await move(operator, clinic.clinician, bootstrap)).status).toBe(200)
+    expect((await move(member, roleId, bootstrap)).status).toBe(200)
+  })
+})
+
 describe('a role that holds auth:admin', () => {
   test('is made by platform callers only, and gets auth:admin from them only', async () => {
     for (const headers of [lacking, holding]) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createOrdered } from '../../../app/administrators.ts'
+import { createOperator, createOrdered } from '../../../app/administrators.ts'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
@@ -108,6 +108,21 @@ function subscribe(url: string) {
     body: { url, event_types: ['assessment.completed', 'assessment.failed'] },
   })
 }
+
+test('operators create makes an operator once, with a role that administrators do not have', async () => {
+  const permissionsOf = async (userId: string) =>
+    at((await expecting(200, api.call(`/v1/users/${userId}/context?org_id=${orgId}`))).body, 'permissions')
+  const configuration = loadConfiguration(await platform.operatorEnv())
+  const create = (email: string, isReadOnly: boolean) =>
+    createOperator(configuration, { orgId, email, name: undefined, isReadOnly }, createLogger({ level: 'silent' }))
+  const operator = await create('operator@example.org', false)
+  expect(operator).toEqual({ org_id: orgId, user_id: expect.any(String), email: 'operator@example.org' })
+  expect(await create('operator@example.org', false)).toEqual(operator)
+  const reader = await create('reader@example.org', true)
+  expect(await permissionsOf(operator.user_id)).toEqual(['operations:read', 'operations:write'])
+  expect(await permissionsOf(reader.user_id)).toEqual(['operations:read'])
+  await expect(create('first@example.org', false)).rejects.toThrow('another user has this address')
+})
 
 test('/health shows its checks, without settings or the admin secret', async () => {
   const { body } = await watched.send('/health')
