@@ -21,8 +21,8 @@ interface ProcessWorkerOptions {
   readonly now: () => Date
   readonly random: () => number
   readonly pollMs: number
-  /** Whether this instance hears of every new row in memory. Then it only polls seldom. */
-  readonly hearsAll: () => boolean
+  /** Whether this instance hears of every new row in memory now. Then it polls seldom. */
+  readonly hearsOf: () => boolean
   readonly budget: WorkerBudget
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
@@ -79,6 +79,9 @@ export class ProcessWorker implements BudgetMember {
   #claimedMs = Number.NEGATIVE_INFINITY
   #sweptMs = Number.NEGATIVE_INFINITY
   #mayHaveClaims = true
+  /** Rows that are done may still be there then. On the monotonic clock. */
+  #askAgainMs = Infinity
+  #hearsSinceMs = Infinity
 
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
@@ -159,19 +162,25 @@ export class ProcessWorker implements BudgetMember {
     const restMs = this.#mayHaveClaims ? Math.min(pollMs, sweepMs) : pollMs
     if (limit === 0) return restMs
     const readMs = this.#nextDue === 'unknown' ? this.#claimedMs + quietMs - performance.now() : Infinity
-    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs()))
+    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), this.#askAgainMs - performance.now()))
   }
 
+  /** Rows from before this instance heard of all become claimable without news. So it goes on polling for a while. */
   #pollMs(): number {
-    const { hearsAll, pollMs } = this.#options
-    return hearsAll() ? Math.max(pollMs, seldomMs) : pollMs
+    const { hearsOf, pollMs } = this.#options
+    const nowMs = performance.now()
+    if (!hearsOf()) this.#hearsSinceMs = Infinity
+    else if (this.#hearsSinceMs === Infinity) this.#hearsSinceMs = nowMs
+    return nowMs - this.#hearsSinceMs >= 5 * pollMs ? Math.max(pollMs, seldomMs) : pollMs
   }
 
   /** Claims if there may be rows. Otherwise reads when the next row is due, unless this is known. */
   async #look(limit: number): Promise<void> {
     const { now } = this.#options
     const sinceClaimMs = performance.now() - this.#claimedMs
-    if (this.#news > this.#seen || sinceClaimMs >= this.#pollMs() || this.#untilDueMs() <= 0) await this.#claim(limit)
+    const isToAskAgain = performance.now() >= this.#askAgainMs
+    if (isToAskAgain || this.#news > this.#seen || sinceClaimMs >= this.#pollMs() || this.#untilDueMs() <= 0)
+      await this.#claim(limit)
     else if (this.#nextDue === 'unknown' && sinceClaimMs >= quietMs)
       this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(now()))
   }
@@ -192,6 +201,7 @@ export class ProcessWorker implements BudgetMember {
     const at = this.#options.now()
     const lease = leaseUntil(at, this.#options.stepLeaseMs)
     this.#claimedMs = performance.now()
+    if (this.#claimedMs >= this.#askAgainMs) this.#askAgainMs = Infinity
     this.#claiming = limit
     let claimed: readonly Claimed[] = []
     try {
@@ -257,7 +267,8 @@ export class ProcessWorker implements BudgetMember {
     const completion = completionOf({ todo, failures }, result, now(), random)
     this.#ended.push(completion)
     // A row that is done changes with the list. If it does not, it is tried again.
-    this.#hearDue(completion.notBefore.getTime() + (completion.isDone ? this.#options.pollMs : 0))
+    if (completion.isDone) this.#askAgainMs = Math.min(this.#askAgainMs, performance.now() + this.#options.pollMs)
+    else this.#hearDue(completion.notBefore.getTime())
     this.#keys?.end(concurrencyKey, verdictOf(result), now())
   }
 

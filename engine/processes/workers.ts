@@ -11,6 +11,11 @@ import { longestLeaseMs } from './step-timing.ts'
 import { Listeners, listenForLists, newWorkOf, type AdvanceSource } from './wake-ups.ts'
 import { WorkerBudget } from './worker-budget.ts'
 
+interface ListRunner extends AdvanceSource {
+  /** Whether this instance fills the list, and has caught up. */
+  isLive(list: string): boolean
+}
+
 export interface WorkersOptions {
   readonly eventStore: Pick<EventStore, 'head'>
   /** `createClaimsPool`. */
@@ -20,7 +25,7 @@ export interface WorkersOptions {
   readonly filter: EventFilter
   readonly logger: Logger
   /** The runner of this instance wakes workers in memory. Postgres notifies of the runners of other instances. */
-  readonly runner?: AdvanceSource
+  readonly runner?: ListRunner
   /** What this instance knows of others. The notification of other instances needs it, too. */
   readonly listeners?: Listeners
   readonly now?: () => Date
@@ -31,8 +36,8 @@ export interface WorkersOptions {
   /** Longer than the time limit, at most 60,000. Default 20,000. */
   readonly stepLeaseMs?: number
   /**
-   * Milliseconds after which a worker looks for rows without news. Default 1,000. With a runner, and while no other
-   * instance listens, it looks every 15 seconds.
+   * Milliseconds after which a worker looks for rows without news. Default 1,000. While this instance fills the list and
+   * no other instance listens, it looks every 15 seconds.
    */
   readonly pollMs?: number
   readonly random?: () => number
@@ -141,7 +146,7 @@ export class Workers {
       now,
       random,
       pollMs,
-      hearsAll: () => this.#options.runner !== undefined && !this.#listeners.mayBeOthers(),
+      hearsOf: () => this.#options.runner?.isLive(process.list.name) === true && !this.#listeners.mayBeOthers(),
       budget: concurrency === undefined ? shared : new WorkerBudget(concurrency.workers),
       stepTimeoutMs: timeoutMs,
       stepLeaseMs: leaseMs,

@@ -122,6 +122,11 @@ export class ProjectionRunner {
     }))
   }
 
+  /** Whether this instance runs the projector, which has caught up. */
+  isLive(projector: string): boolean {
+    return this.#runs.get(projector)?.state === 'live'
+  }
+
   /**
    * True once no projector of this instance is catching up; stopped and failed ones do not count. False after a failed
    * upgrade: this instance must not replace one that runs the older version.

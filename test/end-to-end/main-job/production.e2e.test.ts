@@ -128,6 +128,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
   const { body } = await watched.send('/health')
   const checks = at(body, 'checks') as readonly { readonly name: string }[]
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
+    'calls-held',
     'channels',
     'chat_provider',
     'database',

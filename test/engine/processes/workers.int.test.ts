@@ -149,6 +149,24 @@ describe('workers', () => {
     expect(aboutClaims.length).toBeLessThan(15)
   })
 
+  it('of an instance that is alone take up rows of a list that was stopped', async () => {
+    runner = await startList(world)
+    const deps = dependencies()
+    const listeners = new Listeners()
+    startWorkers(deps, { pollMs: 200, listeners })
+    await eventually(() => expect(listeners.mayBeOthers()).toBe(false))
+    await runner.stop(reminders.list.name)
+    const key = fresh()
+    await pool.query(
+      `insert into reminder_list.todo (key, step, due_at, payload) values ($1, 'rename', '2020-01-01', '{}')`,
+      [key],
+    )
+    await sleep(500)
+    expect(deps.calls).toEqual([])
+    await runner.resume(reminders.list.name)
+    await vi.waitFor(() => expect(deps.calls).toEqual([key]), { timeout: 10_000 })
+  })
+
   it('do not run a step again before its list contains the event that it appended', async () => {
     runner = await startList(world)
     const hasStopped = Promise.withResolvers<void>()
