@@ -109,21 +109,6 @@ function subscribe(url: string) {
   })
 }
 
-test('operators create makes an operator once, with a role that administrators do not have', async () => {
-  const permissionsOf = async (userId: string) =>
-    at((await expecting(200, api.call(`/v1/users/${userId}/context?org_id=${orgId}`))).body, 'permissions')
-  const configuration = loadConfiguration(await platform.operatorEnv())
-  const create = (email: string, isReadOnly: boolean) =>
-    createOperator(configuration, { orgId, email, name: undefined, isReadOnly }, createLogger({ level: 'silent' }))
-  const operator = await create('operator@example.org', false)
-  expect(operator).toEqual({ org_id: orgId, user_id: expect.any(String), email: 'operator@example.org' })
-  expect(await create('operator@example.org', false)).toEqual(operator)
-  const reader = await create('reader@example.org', true)
-  expect(await permissionsOf(operator.user_id)).toEqual(['operations:read', 'operations:write'])
-  expect(await permissionsOf(reader.user_id)).toEqual(['operations:read'])
-  await expect(create('first@example.org', false)).rejects.toThrow('another user has this address')
-})
-
 test('/health shows its checks, without settings or the admin secret', async () => {
   const { body } = await watched.send('/health')
   const checks = at(body, 'checks') as readonly { readonly name: string }[]
@@ -205,6 +190,21 @@ test('the whole administration works without ADMIN_API_SECRET', async () => {
     const { status } = await api.call('/v1/admin/consent-types', { headers })
     return status === 403 ? true : undefined
   })
+})
+
+test('operators create makes an operator once, with a role that administrators do not have', async () => {
+  const permissionsOf = async (userId: string) =>
+    at((await expecting(200, api.call(`/v1/users/${userId}/context?org_id=${orgId}`))).body, 'permissions')
+  const configuration = loadConfiguration(await platform.operatorEnv())
+  const create = (email: string, isReadOnly: boolean) =>
+    createOperator(configuration, { orgId, email, name: undefined, isReadOnly }, createLogger({ level: 'silent' }))
+  const operator = await create('operator@example.org', false)
+  expect(operator).toEqual({ org_id: orgId, user_id: expect.any(String), email: 'operator@example.org' })
+  expect(await create('operator@example.org', false)).toEqual(operator)
+  const reader = await create('reader@example.org', true)
+  expect(await permissionsOf(operator.user_id)).toEqual(['operations:read', 'operations:write'])
+  expect(await permissionsOf(reader.user_id)).toEqual(['operations:read'])
+  await expect(create('first@example.org', false)).rejects.toThrow('another user has this address')
 })
 
 test('a repeat of administrators create creates nothing, and each failure has a reason', async () => {
