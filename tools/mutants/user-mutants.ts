@@ -43,17 +43,28 @@ export const userMutants: readonly Mutant[] = [
     name: 'restricted-role-assigned',
     fault: 'an administrator of users assigns a role that registers clients',
     file: 'commands/users/role-assignments.ts',
-    at: 'assignRole / &&',
-    becomes: 'false',
+    at: 'assignRole / refusedToGrant()',
+    becomes: 'null',
     caughtBy: { [roles]: 'is assigned and taken away by its holders only, also where it is the default role' },
   },
   {
     name: 'restricted-default-role',
     fault: 'an administrator of users makes everybody assign a role that registers clients',
     file: 'commands/users/roles.ts',
-    at: 'changeRole / isRestricted()',
-    becomes: 'false',
+    at: 'changeRole / refusedToGrant()',
+    becomes: 'null',
     caughtBy: { [roles]: 'is made by platform callers only, and changed by a holder as long as it gets no auth:admin' },
+  },
+  {
+    name: 'operators-of-organisations',
+    fault: 'an administrator of an organisation who registers clients makes operators of the installation',
+    file: 'commands/users/restricted-permission.ts',
+    at: 'refusedToGrant / &&',
+    becomes: '$left',
+    caughtBy: {
+      'test/commands/users/restricted-permission.int.test.ts':
+        'is made and given by platform callers only, and nobody else decides',
+    },
   },
   {
     name: 'role-in-use-deleted',
