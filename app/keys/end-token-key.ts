@@ -1,8 +1,8 @@
-import { userInfo } from 'node:os'
 import { v7 } from 'uuid'
 import { execute } from '../../engine/commands/execute.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
+import { operatorAccount } from '../operator-account.ts'
 import { tokenKeys, type TokenKeyState } from '../../streams/token-key/aggregate.ts'
 import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 
@@ -30,7 +30,7 @@ export async function endTokenKey(
     throw new Error(`the vault has no key ${kid} for tokens: keys list names them`)
   // Otherwise no key would sign between the event and the new key.
   if (present.every(({ id }) => id === kid)) await vault.rotateSigningKey('token')
-  const data = { kid, endedBy: userInfo().username, endedAt: now.toISOString() }
+  const data = { kid, endedBy: operatorAccount(), endedAt: now.toISOString() }
   const context = { commandId: v7(), correlationId: v7(), process: 'keys' }
   const decide = ({ hasEnded }: TokenKeyState): TokenKeyEvent[] => (hasEnded ? [] : [{ type: 'TokenKeyEnded', data }])
   await execute(store, target, decide, context)
