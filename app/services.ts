@@ -12,6 +12,7 @@ import type { AuthDependencies } from '../commands/auth/client-authentication.ts
 import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
 import { authRoutes } from '../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
+import { erasureRoutes, type ErasureDependencies } from '../commands/clinical/erasure-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { humanReviewWriteRoutes } from '../commands/human-review/routes.ts'
@@ -31,6 +32,8 @@ import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.
 import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
 import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
+import { auditSubjectsProjector } from '../projections/audit/audit-subjects.projector.ts'
+import { isSubject } from '../read-api/audit/subject-queries.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { asOfRoutes, type AsOfRouteDependencies } from '../read-api/audit/as-of-routes.ts'
@@ -123,6 +126,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'prefixed',
       routes: (app) => {
         clinicalWriteRoutes(app, deps)
+        erasureRoutes(app, { ...deps, isKnownPatient: isKnownPatient(deps) })
         clinicalReadRoutes(app, deps)
         imageWriteRoutes(app, deps)
         imageReadRoutes(app, deps)
@@ -212,6 +216,14 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
   ]
+}
+
+/** The index must contain everything recorded until now. */
+function isKnownPatient(deps: ReadDependencies): ErasureDependencies['isKnownPatient'] {
+  return async (tenant, id) => {
+    await requireCurrent(deps, auditSubjectsProjector)
+    return isSubject(deps.pool, { kind: 'patient', id, tenant })
+  }
 }
 
 /** A read model supplies the deliveries of a recovery. It must contain everything recorded until now. */

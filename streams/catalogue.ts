@@ -26,6 +26,7 @@ import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
+import { patientErasures } from './patient-erasure/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
 import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
@@ -70,6 +71,7 @@ export const catalogue = createCatalogue([
   oauthClients,
   organisationRoles,
   oauthScopes,
+  patientErasures,
   patients,
   permissions,
   projections,

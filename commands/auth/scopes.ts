@@ -62,6 +62,7 @@ const ofPlatform = {
   'ai-review:read-raw': 'Read the raw responses of the provider',
   ...ofAuditors,
   'auth:admin': 'Administer clients',
+  'patients:erase': 'Erase patients, and set legal holds',
   'users:contact': 'Look up the address of a user',
   ...ofPlatformClients,
 } as const
@@ -77,7 +78,7 @@ export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:rea
 export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries({ ...ofClients, ...ofPlatform }))
 
 /** Scopes that the operator's command grants to a client of an organisation. */
-export const operatorScopes: readonly string[] = [...clientScopes, ...Object.keys(ofAuditors)]
+export const operatorScopes: readonly string[] = [...clientScopes, ...Object.keys(ofAuditors), 'patients:erase']
 
 const platformScopes: ReadonlySet<string> = new Set(Object.keys(ofPlatform))
 

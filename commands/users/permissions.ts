@@ -14,6 +14,7 @@ export const platformPermissions = [
   { permission: 'notifications:admin', description: 'Administer notifications' },
   { permission: 'operations:read', description: 'See what operators see of the whole installation' },
   { permission: 'operations:write', description: 'Repair the installation as operators do' },
+  { permission: 'patients:erase', description: 'Erase patients, and set legal holds' },
   { permission: 'users:admin', description: 'Administer users, memberships and roles' },
 ] as const
 

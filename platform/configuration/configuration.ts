@@ -176,6 +176,13 @@ const settings = {
     meaning: 'Age of the newest verified backup after which `/health` warns',
     shownDefault: '26 with BACKUP_SCHEDULE, else no warning',
   }),
+  backupRetentionDays: setting('BACKUP_RETENTION_DAYS', integer(1, 36_500), '35', {
+    meaning:
+      'How long backups are kept. The answer about an erasure names the day after which no backup can read the person',
+  }),
+  erasureApprovals: setting('ERASURE_APPROVALS', integer(1, 2), '1', {
+    meaning: 'How many users must agree to the erasure of a patient: 1, or 2 different ones',
+  }),
   esdbUrl: optional('ESDB_URL', eventStoreAddress(), {
     meaning:
       'Connection string of the event store. No other installation may use it. In production with TLS and a user',

@@ -457,6 +457,21 @@ export const problems = {
     'The task was cancelled',
     'Its AI review was superseded, or the patient withdrew the consent. `cancel_reason` of the task names the reason.',
   ),
+  'legal-hold': refusal(
+    409,
+    'A legal hold forbids the erasure',
+    'Read the hold of the patient: `GET …/legal-hold`. Release it, or wait for its end.',
+  ),
+  'second-person-required': refusal(
+    409,
+    'Another user must approve',
+    'The user who asked for the erasure does not approve it.',
+  ),
+  'erasure-not-waiting': refusal(
+    409,
+    'The erasure does not wait for an approval',
+    'It runs, has ended or was cancelled. Read it: `GET …/erasure`.',
+  ),
   'subject-erased': refusal(
     410,
     'The data of the patient was erased',

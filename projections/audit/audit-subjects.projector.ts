@@ -93,6 +93,7 @@ const furtherStreams = [
   'webhook_delivery',
   'foreign_event',
   'audit_export',
+  'patient_erasure',
 ]
 
 /** Streams of texts, which belong to their organisation, or to the platform. */

@@ -65,6 +65,7 @@ it('creates one administrator of each organisation at the first start in develop
           'human-review:admin',
           'human-review:decide',
           'notifications:admin',
+          'patients:erase',
           'users:admin',
         ],
       },

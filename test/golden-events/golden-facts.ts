@@ -26,6 +26,7 @@ import { notificationTemplates } from '../../streams/notification-template/aggre
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
@@ -41,6 +42,7 @@ import { workflowDefinitions } from '../../streams/workflow-definition/aggregate
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import { accessLogFact, accessLogIds, accessMonthFact, auditPublicFact } from '../streams/access-log-facts.ts'
 import { exportFact } from '../streams/audit-export-facts.ts'
+import { erasureFact } from '../streams/patient-erasure-facts.ts'
 import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -94,6 +96,7 @@ const ownedStreams = [
   oauthClients.of(ids.client),
   oauthScopes.of(),
   organisationRoles.of(ids.org),
+  patientErasures.of(ids.org, ids.patient),
   patients.of(ids.org, ids.patient),
   permissions.of(),
   projections.of('patients'),
@@ -114,6 +117,7 @@ const dataOfTypes = new Map<string, object>(
   [
     accessLogFact,
     auditPublicFact,
+    erasureFact,
     exportFact,
     accessMonthFact,
     facts.assessmentFact,

@@ -31,6 +31,8 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         !path.endsWith('/access-log') &&
         !path.endsWith('/contact') &&
         !path.endsWith('/provenance') &&
+        !path.endsWith('/erasure') &&
+        !path.endsWith('/legal-hold') &&
         !path.endsWith('/unsubscribe') &&
         !path.endsWith('/raw'),
     )

@@ -349,7 +349,7 @@ const subjects: readonly [object, readonly string[]][] = [
   [
     { patient_id: ids.patient },
     `ai_review ai_review_access ai_review_slot assessment audit_export case consent foreign_event humanreviewtask image
-      notification patient reservation webhook_delivery workflow_instance`.split(/\s+/),
+      notification patient patient_erasure reservation webhook_delivery workflow_instance`.split(/\s+/),
   ],
   [
     { case_id: ids.case },

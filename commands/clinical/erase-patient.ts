@@ -1,0 +1,122 @@
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { isErasing, type PatientErasureState } from '../../streams/patient-erasure/aggregate.ts'
+import type { ErasureReason, PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
+
+interface OfPatient {
+  readonly patientId: string
+  readonly organisationId: TenantId
+  readonly now: Date
+}
+
+export interface RequestErasure extends OfPatient {
+  readonly reason: ErasureReason
+  readonly reference: string | null
+  readonly approvals: number
+  /** Null without an actor. */
+  readonly actor: string | null
+  /** The actor, else the client. */
+  readonly requestedBy: string
+}
+
+/** Asks for the erasure. It starts at once, or waits for a second person. A repeat changes nothing. */
+export function requestErasure(
+  { actor, now, ...command }: RequestErasure,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent, 'legal-hold' | 'actor-context-missing'> {
+  if (state.erasure?.status === 'awaiting_approval' || isErasing(state)) return []
+  if (command.approvals === 2 && actor === null) return refused('actor-context-missing')
+  if (isHeld(state, now)) return refused('legal-hold')
+  const requested: PatientErasureEvent = {
+    type: 'PatientErasureRequested',
+    data: { ...command, requestedAt: now.toISOString() },
+  }
+  return command.approvals === 1 ? [requested, started(command, now)] : [requested]
+}
+
+export interface DecideErasure extends OfPatient {
+  /** Null without an actor. */
+  readonly actor: string | null
+  readonly request: CausingRequest
+}
+
+type DecideRefusal = 'not-found' | 'erasure-not-waiting' | 'actor-context-missing'
+
+/** A second person agrees: the erasure starts. */
+export function approveErasure(
+  command: DecideErasure,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent, DecideRefusal | 'second-person-required' | 'legal-hold'> {
+  const { actor, request, now, patientId } = command
+  const { erasure } = state
+  if (erasure === undefined) return refused('not-found')
+  if (isRepeat(command, state)) return []
+  if (erasure.status !== 'awaiting_approval') return refused('erasure-not-waiting')
+  if (actor === null) return refused('actor-context-missing')
+  if (actor === erasure.requestedBy) return refused('second-person-required')
+  if (isHeld(state, now)) return refused('legal-hold')
+  const approved: PatientErasureEvent = {
+    type: 'PatientErasureApproved',
+    data: { patientId, approvedBy: actor, request, approvedAt: now.toISOString() },
+  }
+  return [approved, started(command, now)]
+}
+
+/** Anybody who may erase withdraws a request that waits. */
+export function cancelErasure(
+  command: DecideErasure,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent, DecideRefusal> {
+  const { actor, request, now, patientId } = command
+  const { erasure } = state
+  if (erasure === undefined) return refused('not-found')
+  if (isRepeat(command, state)) return []
+  if (erasure.status !== 'awaiting_approval') return refused('erasure-not-waiting')
+  if (actor === null) return refused('actor-context-missing')
+  const data = { patientId, cancelledBy: actor, request, cancelledAt: now.toISOString() }
+  return [{ type: 'PatientErasureCancelled', data }]
+}
+
+export interface PlaceHold extends OfPatient {
+  readonly reason: string
+  readonly until: string | null
+  readonly placedBy: string
+}
+
+/** The same hold again changes nothing, another one replaces it. */
+export function placeHold(
+  { now, ...command }: PlaceHold,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent, 'subject-erased'> {
+  if (isErasing(state)) return refused('subject-erased')
+  const { hold } = state
+  if (hold?.reason === command.reason && hold.until === command.until) return []
+  return [{ type: 'LegalHoldPlaced', data: { ...command, placedAt: now.toISOString() } }]
+}
+
+export interface ReleaseHold extends Omit<OfPatient, 'organisationId'> {
+  readonly releasedBy: string
+}
+
+export function releaseHold(
+  { patientId, releasedBy, now }: ReleaseHold,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent, 'subject-erased'> {
+  if (isErasing(state)) return refused('subject-erased')
+  if (state.hold === undefined) return []
+  return [{ type: 'LegalHoldReleased', data: { patientId, releasedBy, releasedAt: now.toISOString() } }]
+}
+
+/** Whether a hold is in force. */
+export function isHeld({ hold }: PatientErasureState, now: Date): boolean {
+  return hold !== undefined && (hold.until === null || Date.parse(hold.until) > now.getTime())
+}
+
+function isRepeat({ request }: DecideErasure, { erasure }: PatientErasureState): boolean {
+  return request !== null && erasure?.endedByKey === request.key
+}
+
+function started({ patientId, organisationId }: Omit<OfPatient, 'now'>, now: Date): PatientErasureEvent {
+  return { type: 'PatientErasureStarted', data: { patientId, organisationId, startedAt: now.toISOString() } }
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import {
+  approveErasure,
+  cancelErasure,
+  placeHold,
+  releaseHold,
+  requestErasure,
+} from '../../../commands/clinical/erase-patient.ts'
+import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { erasureFact as fact } from '../../streams/patient-erasure-facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const { patient: patientId, org: organisationId, client: first, claim: second } = ids
+const patient = { patientId, organisationId }
+const request = { ...patient, reason: 'person_request', reference: 'letter/12', now: new Date(at(0)) } as const
+const alone = { ...request, approvals: 1, actor: null, requestedBy: first }
+const byTwo = { ...request, approvals: 2, actor: first, requestedBy: first }
+const decide = { ...patient, actor: second, request: null, now: new Date(at(10)) }
+const keyed = { ...decide, request: fact('PatientErasureApproved').data.request }
+
+const requested = fact('PatientErasureRequested')
+const requestedAlone = fact('PatientErasureRequested', { approvals: 1 })
+const started = fact('PatientErasureStarted')
+const startedAtOnce = fact('PatientErasureStarted', { startedAt: at(0) })
+const approved = fact('PatientErasureApproved')
+const cancelled = fact('PatientErasureCancelled')
+const erased = fact('SubjectErased')
+const held = fact('LegalHoldPlaced')
+const heldUntil = fact('LegalHoldPlaced', { until: at(5) })
+const released = fact('LegalHoldReleased')
+
+describe('a request to erase a patient', () => {
+  it('starts the erasure at once, and once', () => {
+    given(patientErasures).when(requestErasure, alone).thenEvents([requestedAlone, startedAtOnce])
+    given(patientErasures, requestedAlone, started, erased).when(requestErasure, alone).thenNothing()
+  })
+
+  it('waits for a second person where two are required, and needs an actor then', () => {
+    given(patientErasures).when(requestErasure, byTwo).thenEvents([requested])
+    given(patientErasures)
+      .when(requestErasure, { ...byTwo, actor: null })
+      .thenRefused('actor-context-missing')
+    given(patientErasures, requested)
+      .when(requestErasure, { ...byTwo, actor: second })
+      .thenNothing()
+  })
+
+  it('keeps the rule under which it was made', () => {
+    given(patientErasures, requested).when(requestErasure, alone).thenNothing()
+    expect(given(patientErasures, requested).state.erasure?.status).toBe('awaiting_approval')
+  })
+
+  it('may be made again after it was cancelled', () => {
+    given(patientErasures, requested, cancelled).when(requestErasure, byTwo).thenEvents([requested])
+  })
+})
+
+describe('an erasure that waits', () => {
+  it('starts when another user approves it', () => {
+    given(patientErasures, requested).when(approveErasure, keyed).thenEvents([approved, started])
+    given(patientErasures, requested)
+      .when(approveErasure, { ...keyed, actor: first })
+      .thenRefused('second-person-required')
+    given(patientErasures, requested)
+      .when(approveErasure, { ...keyed, actor: null })
+      .thenRefused('actor-context-missing')
+  })
+
+  it('is cancelled by anybody who may erase, also by the user who asked', () => {
+    given(patientErasures, requested).when(cancelErasure, decide).thenEvents([cancelled], 'erasure-not-waiting')
+    expect(cancelErasure({ ...decide, actor: first }, given(patientErasures, requested).state)).toMatchObject([
+      { data: { cancelledBy: first } },
+    ])
+  })
+
+  it('is neither approved nor cancelled in another state', () => {
+    for (const events of [
+      [requestedAlone, started],
+      [requested, cancelled],
+      [requested, approved, started, erased],
+    ]) {
+      given(patientErasures, ...events)
+        .when(approveErasure, decide)
+        .thenRefused('erasure-not-waiting')
+      given(patientErasures, ...events)
+        .when(cancelErasure, decide)
+        .thenRefused('erasure-not-waiting')
+    }
+    given(patientErasures).when(approveErasure, decide).thenRefused('not-found')
+    given(patientErasures).when(cancelErasure, decide).thenRefused('not-found')
+  })
+})
+
+describe('a legal hold', () => {
+  const place = { ...patient, reason: 'lawsuit', until: null, placedBy: first, now: new Date(at(1)) }
+  const release = { patientId, releasedBy: first, now: new Date(at(2)) }
+
+  it('is placed, replaced and released', () => {
+    given(patientErasures).when(placeHold, place).thenEvents([held])
+    given(patientErasures, held)
+      .when(placeHold, { ...place, until: at(5) })
+      .thenEvents([heldUntil])
+    given(patientErasures, held).when(releaseHold, release).thenEvents([released])
+    given(patientErasures).when(releaseHold, release).thenNothing()
+  })
+
+  it('stops request and approval while it is in force', () => {
+    given(patientErasures, held).when(requestErasure, alone).thenRefused('legal-hold')
+    given(patientErasures, requested, held).when(approveErasure, keyed).thenRefused('legal-hold')
+    given(patientErasures, heldUntil).when(requestErasure, alone).thenRefused('legal-hold')
+  })
+
+  it('stops nothing after its end, and after its release', () => {
+    given(patientErasures, requested, heldUntil).when(approveErasure, keyed).thenEvents([approved, started])
+    given(patientErasures, held, released).when(requestErasure, alone).thenEvents([requestedAlone, startedAtOnce])
+  })
+
+  it('is refused during and after an erasure', () => {
+    for (const events of [
+      [requestedAlone, started],
+      [requestedAlone, started, erased],
+    ]) {
+      given(patientErasures, ...events)
+        .when(placeHold, place)
+        .thenRefused('subject-erased')
+      given(patientErasures, ...events)
+        .when(releaseHold, release)
+        .thenRefused('subject-erased')
+    }
+  })
+})
