@@ -118,7 +118,6 @@ const auditor = {
   productId: null,
   trustedActorContext: false,
   secretId: null,
-  keyId: '',
   clientRevision: 0,
   tokenId: 'audit',
   issuedAt: 0,

@@ -130,7 +130,6 @@ export function followTokenEndings({
     },
     hasEnded(token) {
       if (!isCurrent()) throw new EventStoreUnavailableError('whether tokens were revoked')
-      if (endedKeys.has(token.keyId)) return true
       const endings = clients.get(token.clientId)
       if (revoked.has(token)) return true
       if (endings === undefined) return false

@@ -18,9 +18,9 @@ export interface ErasuresOptions {
 }
 
 /**
- * Ends keys of tokens as they end, and drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that
- * erases destroys the key only after the event. The end of the account follows the key, so it drops again what a crash
- * left readable in between.
+ * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that erases destroys
+ * the key only after the event. The end of the account follows the key, so it drops again what a crash left readable in between.
+ * It also stops signing with a key of tokens that ends.
  */
 export function followErasures({ store, vault, from, logger }: ErasuresOptions): { close(): Promise<void> } {
   const closing = new AbortController()

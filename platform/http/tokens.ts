@@ -41,8 +41,6 @@ export interface VerifiedToken extends TokenClaims {
   /** The scopes, and those that they include. */
   readonly grantedScopes: ReadonlySet<string>
   readonly tokenId: string
-  /** `kid` of the key that signed it. */
-  readonly keyId: string
   /** Seconds since 1970. */
   readonly issuedAt: number
   readonly expiresAt: number
@@ -163,8 +161,11 @@ export function createTokenIssuer({
       if (known.expiresAt <= nowSeconds) throw new TokenRejectedError('expired')
       return known
     }
-    const { payload, kid } = await verifySignature(token)
-    const result = readClaims(payload, kid)
+    const usedKeys = publicKeyOf
+    const result = readClaims(await verifySignature(token))
+    forgetEndedKeys()
+    // The key may be the one that ended in the meantime.
+    if (publicKeyOf !== usedKeys) return read(token)
     if (result.issuedAt > nowSeconds + skewSeconds) throw new TokenRejectedError('invalid')
     verified.set(token, result)
     return result
@@ -177,7 +178,7 @@ export function createTokenIssuer({
     publicKeyOf = createKeyLookup(keys, now)
   }
 
-  async function verifySignature(token: string): Promise<{ readonly payload: JWTPayload; readonly kid: string }> {
+  async function verifySignature(token: string): Promise<JWTPayload> {
     if (token.length > longestToken) throw new TokenRejectedError('invalid')
     try {
       const { kid = '' } = decodeProtectedHeader(token)
@@ -192,7 +193,7 @@ export function createTokenIssuer({
         requiredClaims: ['sub', 'iat', 'exp', 'jti', 'client_id', 'scope'],
       }
       const { payload } = await jwtVerify(token, key, options)
-      return { payload, kid }
+      return payload
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new TokenRejectedError('expired')
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new TokenRejectedError('invalid')
@@ -227,7 +228,7 @@ function ownClaims({ orgId, productId, trustedActorContext, secretId, clientRevi
   }
 }
 
-function readClaims(payload: JWTPayload, keyId: string): VerifiedToken {
+function readClaims(payload: JWTPayload): VerifiedToken {
   const { client_id: clientId, scope, sub, aud, jti, iat, exp } = payload
   const isComplete = typeof clientId === 'string' && typeof scope === 'string' && typeof jti === 'string'
   const isOurs = sub === clientId && typeof aud === 'string'
@@ -244,7 +245,6 @@ function readClaims(payload: JWTPayload, keyId: string): VerifiedToken {
     // A token from before this claim is older than any event that ends tokens.
     clientRevision: typeof payload['client_revision'] === 'number' ? payload['client_revision'] : 0,
     tokenId: jti,
-    keyId,
     issuedAt: iat,
     expiresAt: exp,
   }

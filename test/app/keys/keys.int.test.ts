@@ -156,6 +156,9 @@ test('keys list names each key, what it does now and its master key, and no secr
     [second.kid, 'signs'],
     [first.kid, 'verifies'],
   ])
+  // A key signs until its successor begins.
+  const ofTokens = (await vault.inventory()).keys.filter(({ purpose }) => purpose === 'token')
+  expect(ofTokens.map(({ lastSignature }) => lastSignature)).toEqual([null, ofTokens[0]?.signsFrom])
   now = new Date(now.getTime() + 2 * day)
   expect(await of('token')).toEqual([
     [second.kid, 'signs'],

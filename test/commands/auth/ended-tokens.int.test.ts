@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { followTokenEndings } from '../../../contracts/auth/token-endings.ts'
 import { endTokenKey } from '../../../app/keys/end-token-key.ts'
@@ -6,6 +7,7 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { oauthClientEvents, type OauthClientEvent } from '../../../streams/oauth-client/events.ts'
 import { tokenKeys } from '../../../streams/token-key/aggregate.ts'
+import { createTokenIssuer } from '../../../platform/http/tokens.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
@@ -121,7 +123,7 @@ test('an ended key ends all tokens that it signed, and another key signs at once
   expect(ended).toEqual({ kid, signs: expect.not.stringMatching(kid) })
   await untilRefused(token)
   const renewed = await tokenInUse(client)
-  expect((await api.issuer.verify(renewed)).keyId).toBe(ended.signs)
+  expect(decodeProtectedHeader(renewed).kid).toBe(ended.signs)
   expect((await world.vault.publicKeys('token')).map((key) => key.kid)).toEqual([ended.signs])
 
   // A repeat changes nothing. An id that the vault never had is refused.
@@ -145,6 +147,40 @@ test('a key that was ended, but not destroyed before a crash, signs and verifies
   expect((await world.vault.signingKey('token')).kid).not.toBe(kid)
   expect((await endTokenKey(world, kid, world.now())).signs).not.toBe(kid)
   expect((await world.vault.inventory()).keys.map(({ id }) => id)).not.toContain(kid)
+})
+
+test('a token whose signature is being checked while its key ends is refused', async () => {
+  const token = await api.tokenOf(await registerTestClient(world))
+  const { kid } = await world.vault.signingKey('token')
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { issuer, audience } = api.issuer
+  const endings = followTokenEndings({ store: world.store, vault: world.vault, now: world.now })
+  await endings.caughtUp
+  const before = endings.endedKeys
+  const slow = createTokenIssuer({
+    issuer,
+    audience,
+    ttlSeconds: 60,
+    now: world.now,
+    endings,
+    keys: {
+      signingKey: (purpose) => world.vault.signingKey(purpose),
+      // It reads the keys before the end, and answers after it.
+      publicKeys: async (purpose) => {
+        const keys = await world.vault.publicKeys(purpose)
+        asked.resolve()
+        await answered.promise
+        return keys
+      },
+    },
+  })
+  const verified = slow.verify(token)
+  await asked.promise
+  await endTokenKey(world, kid, world.now())
+  await expect.poll(() => endings.endedKeys, { timeout: 20_000 }).toBe(before + 1)
+  answered.resolve()
+  await expect(verified).rejects.toMatchObject({ name: 'TokenRejectedError', reason: 'invalid' })
+  await endings.close()
 })
 
 test('without the event store, tokens are verified for ten seconds and refused later', async () => {

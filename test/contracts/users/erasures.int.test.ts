@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { endTokenKey } from '../../../app/keys/end-token-key.ts'
 import { followErasures } from '../../../contracts/users/erasures.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
@@ -85,4 +86,11 @@ test('a process that starts between the event and the end of the key drops its s
   await eraser.store.append(user, 1n, [facts.accountDeleted], newContext())
   await expect.poll(() => late.store.presume(notification).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await late.store.loadCached(notification)).state).toMatchObject({ variables: null })
+})
+
+test('a process without routes stops signing with a key of tokens that another process ends', async () => {
+  const [ending, other] = [await startProcess(), await startProcess()]
+  const { kid } = await other.vault.signingKey('token')
+  await endTokenKey(ending, kid, new Date())
+  await expect.poll(async () => (await other.vault.signingKey('token')).kid, { timeout: 20_000 }).not.toBe(kid)
 })
