@@ -1,9 +1,8 @@
-import { folderPlace } from '../../platform/backup/folder-place.ts'
 import { readBackupKeys, type BackupKeys } from '../../platform/backup/backup-keys.ts'
 import { ManifestError } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
 import { loadConfiguration, type Environment } from '../../platform/configuration/configuration.ts'
-import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { openPlace } from './open-place.ts'
 import { listBackups, listText } from './list.ts'
 import type { BackupOrder } from './orders.ts'
 
@@ -19,8 +18,9 @@ export async function runBackup(order: BackupOrder, env: Environment): Promise<O
     const { releaseHeldCalls } = await import('./release.ts')
     return { code: 0, text: await releaseHeldCalls(env) }
   }
-  const keys = readBackupKeys(loadConfiguration(env).backupKeys)
-  const place = openPlace(order.place)
+  const configuration = loadConfiguration(env)
+  const keys = readBackupKeys(configuration.backupKeys)
+  const place = openPlace(order.place, configuration)
   try {
     return await inPlace(order, env, place, keys)
   } catch (error) {
@@ -72,10 +72,4 @@ async function inPlace(
       return { code: 0, text }
     }
   }
-}
-
-function openPlace(address: string): BackupPlace {
-  if (/^[a-z0-9]+:\/\//i.test(address))
-    throw new ConfigurationError(`${address}: this version stores backups in folders only`)
-  return folderPlace(address)
 }

@@ -7,12 +7,11 @@ import type { Configuration, Environment } from '../../platform/configuration/co
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
 import type { HealthCheck } from '../../platform/observability/health.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
+import { openPlace, type PlaceSettings } from './open-place.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 
-type BackupSettings = Pick<
-  Configuration,
-  'backupSchedule' | 'backupTo' | 'backupKeys' | 'backupMaxAgeHours' | 'dataDir' | 'esdbUrl'
->
+type BackupSettings = PlaceSettings &
+  Pick<Configuration, 'backupSchedule' | 'backupTo' | 'backupKeys' | 'backupMaxAgeHours' | 'dataDir' | 'esdbUrl'>
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -20,13 +19,15 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url))
  * @param first the configuration of the environment alone: the embedded event store is not in it
  * @throws ConfigurationError
  */
-export function requireBackupSettings({ backupSchedule, backupTo, backupKeys, esdbUrl }: BackupSettings): void {
+export function requireBackupSettings(settings: BackupSettings): void {
+  const { backupSchedule, backupTo, backupKeys, esdbUrl } = settings
   if (backupSchedule === undefined) return
   if (esdbUrl !== undefined)
     throw new ConfigurationError('BACKUP_SCHEDULE needs the embedded event store: this version backs up no other one')
   if (!validate(backupSchedule)) throw new ConfigurationError('BACKUP_SCHEDULE must be a cron expression')
   if (backupTo === undefined) throw new ConfigurationError('BACKUP_TO must be set with BACKUP_SCHEDULE')
   readBackupKeys(backupKeys)
+  openPlace(backupTo, settings).close()
 }
 
 interface ScheduleOptions {

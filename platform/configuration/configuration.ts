@@ -168,7 +168,23 @@ const settings = {
       isSecret: true,
     },
   ),
-  backupTo: optional('BACKUP_TO', text(), { meaning: 'Folder of the backups that BACKUP_SCHEDULE makes' }),
+  backupTo: optional('BACKUP_TO', text(), {
+    meaning: 'Place of the backups that BACKUP_SCHEDULE makes: a folder, or s3:// with bucket and prefix',
+  }),
+  backupS3Endpoint: optional('BACKUP_S3_ENDPOINT', address(http), {
+    meaning:
+      'Address of the object store of backups whose place begins with s3://. In production by https, except on loopback',
+  }),
+  backupS3Region: setting('BACKUP_S3_REGION', text({ maxLength: 64 }), 'us-east-1', {
+    meaning: 'Region of the object store of backups',
+  }),
+  backupS3AccessKeyId: optional('BACKUP_S3_ACCESS_KEY_ID', text(), {
+    meaning: 'Credential of the object store of backups',
+  }),
+  backupS3SecretAccessKey: optional('BACKUP_S3_SECRET_ACCESS_KEY', text(), {
+    meaning: 'Credential of the object store of backups',
+    isSecret: true,
+  }),
   backupSchedule: optional('BACKUP_SCHEDULE', text({ maxLength: 255 }, 'a cron expression'), {
     meaning: 'Cron expression, in UTC, by which `npm start` makes a backup of its embedded event store in BACKUP_TO',
   }),

@@ -36,6 +36,9 @@ export interface CheckedSettings {
   readonly s3PublicEndpoint?: string | undefined
   readonly s3AccessKeyId?: string | undefined
   readonly s3SecretAccessKey?: string | undefined
+  readonly backupS3Endpoint?: string | undefined
+  readonly backupS3AccessKeyId?: string | undefined
+  readonly backupS3SecretAccessKey?: string | undefined
   readonly serviceClientId?: string | undefined
   readonly serviceClientSecret?: string | undefined
   readonly providerBaseUrl?: string | undefined
@@ -100,6 +103,10 @@ function checkCombinations(settings: CheckedSettings): void {
     {
       names: 'S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
       values: [settings.s3Endpoint, settings.s3AccessKeyId, settings.s3SecretAccessKey],
+    },
+    {
+      names: 'BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
+      values: [settings.backupS3Endpoint, settings.backupS3AccessKeyId, settings.backupS3SecretAccessKey],
     },
     {
       names: 'SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
@@ -210,6 +217,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['USERS_BASE_URL', settings.usersBaseUrl],
     ['S3_ENDPOINT', settings.s3Endpoint],
     ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
+    ['BACKUP_S3_ENDPOINT', settings.backupS3Endpoint],
     ['PROVIDER_BASE_URL', settings.providerBaseUrl],
     ['KEYCLOAK_BASE_URL', settings.keycloakBaseUrl],
     ['SES_ENDPOINT', settings.sesEndpoint],
@@ -242,6 +250,7 @@ function secretWeaknesses(settings: CheckedSettings): string[] {
   const secrets = [
     ['SERVICE_CLIENT_SECRET', settings.serviceClientSecret],
     ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
+    ['BACKUP_S3_SECRET_ACCESS_KEY', settings.backupS3SecretAccessKey],
     ['KEYCLOAK_CLIENT_SECRET', settings.keycloakClientSecret],
     ['ADMIN_API_SECRET', settings.adminApiSecret],
   ] as const

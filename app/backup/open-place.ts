@@ -1,0 +1,34 @@
+import { folderPlace } from '../../platform/backup/folder-place.ts'
+import { objectPlace, readBucketAddress } from '../../platform/backup/object-place.ts'
+import type { BackupPlace } from '../../platform/backup/place.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { connectObjectStore } from '../../platform/storage/object-store.ts'
+
+export type PlaceSettings = Pick<
+  Configuration,
+  'backupS3Endpoint' | 'backupS3Region' | 'backupS3AccessKeyId' | 'backupS3SecretAccessKey'
+>
+
+/**
+ * A place of backups: a folder, or `s3://bucket/prefix` in the object store of the BACKUP_S3_ settings.
+ * @throws ConfigurationError for another address, or without the settings that it needs
+ */
+export function openPlace(address: string, settings: PlaceSettings): BackupPlace {
+  if (!/^[a-z0-9]+:\/\//i.test(address)) return folderPlace(address)
+  const { backupS3Endpoint: endpoint, backupS3AccessKeyId: accessKeyId } = settings
+  const { backupS3Region: region, backupS3SecretAccessKey: secretAccessKey } = settings
+  let bucketAddress
+  try {
+    bucketAddress = readBucketAddress(address)
+  } catch (error) {
+    throw new ConfigurationError(error instanceof RangeError ? error.message : String(error))
+  }
+  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
+    throw new ConfigurationError(
+      `${address} needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY`,
+    )
+  const { bucket } = bucketAddress
+  const now = () => new Date()
+  return objectPlace(connectObjectStore({ endpoint, region, bucket, accessKeyId, secretAccessKey, now }), bucketAddress)
+}

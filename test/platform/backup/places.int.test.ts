@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPlace, type PlaceSettings } from '../../../app/backup/open-place.ts'
+import { runBackup } from '../../../app/backup/run.ts'
+import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { at } from '../../../app/demo/members.ts'
+import { backupIds } from '../../../platform/backup/manifests.ts'
+import { pruneBackups } from '../../../platform/backup/prune.ts'
+import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
+import { newKeys, newKeysText, plantBackup } from './planted-place.ts'
+import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
+
+const account = { accessKeyId: 'backup', secretAccessKey: 'secret-of-the-backups-0123456789' }
+let folder: string
+let server: EmbeddedObjectStore
+let settings: PlaceSettings
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'places-'))
+  server = await startObjectStore({ dataDir: join(folder, 'store'), port: 0, bucket: 'backups', ...account })
+  settings = {
+    backupS3Endpoint: server.endpoint,
+    backupS3Region: 'us-east-1',
+    backupS3AccessKeyId: account.accessKeyId,
+    backupS3SecretAccessKey: account.secretAccessKey,
+  }
+})
+afterAll(async () => {
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const addresses = {
+  'a folder': (name: string) => join(folder, name),
+  'a bucket': (name: string) => `s3://backups/${name}`,
+}
+
+async function namesIn(place: ReturnType<typeof openPlace>, under: string): Promise<string[]> {
+  const names: string[] = []
+  for await (const { name, modifiedAt } of place.list(under)) {
+    expect(Math.abs(modifiedAt.getTime() - Date.now())).toBeLessThan(3_600_000)
+    names.push(name)
+  }
+  return names.toSorted()
+}
+
+describe.each(Object.entries(addresses))('in %s', (_, addressOf) => {
+  test('files are stored whole, read, listed by folder and removed', async () => {
+    const place = openPlace(addressOf('files'), settings)
+    const other = openPlace(addressOf('files-of-another'), settings)
+    await other.put('a/one', Buffer.from('foreign'))
+    expect([await place.has('a/one'), await place.get('a/one'), await namesIn(place, 'a')]).toEqual([
+      false,
+      undefined,
+      [],
+    ])
+    const bytes = Buffer.from([0, 255, 10, 13])
+    await place.put('a/one', Buffer.from('first'))
+    await place.put('a/one', bytes)
+    await place.put('a/b/two', new Uint8Array())
+    await place.put('ab/three', bytes)
+    await place.flush()
+    expect(await namesIn(place, 'a')).toEqual(['a/b/two', 'a/one'])
+    expect([await place.has('a/one'), await place.get('a/one'), await place.get('a/b/two')]).toEqual([
+      true,
+      bytes,
+      Buffer.alloc(0),
+    ])
+    await place.remove('a/one')
+    await place.remove('a/one')
+    expect([await place.has('a/one'), await namesIn(place, 'a')]).toEqual([false, ['a/b/two']])
+    expect(await other.get('a/one')).toEqual(Buffer.from('foreign'))
+    place.close()
+    other.close()
+  })
+
+  test('backups are made, verified and pruned', async () => {
+    const [place, keys] = [openPlace(addressOf('backups'), settings), newKeys('k')]
+    await plantBackup(place, keys, ['alpha', 'beta'])
+    const { id } = await plantBackup(place, keys, ['beta', 'gamma'])
+    const verified = async () =>
+      (await verifyBackups(place, keys, await backupIds(place))).faults.map(({ kind }) => kind)
+    expect(await verified()).toEqual([])
+    const inAYear = new Date(Date.now() + 31_536_000_000)
+    expect(await pruneBackups(place, keys, 1, inAYear)).toMatchObject({ kept: [id], chunks: 2 })
+    expect(await verified()).toEqual([])
+    const [chunk = ''] = await namesIn(place, 'chunks')
+    await place.put(chunk, Buffer.from('changed'))
+    expect(await verified()).toEqual(['chunk-changed'])
+    place.close()
+  })
+})
+
+test('the commands take the address of a bucket and its settings', async () => {
+  const keys = newKeysText('k')
+  const place = openPlace('s3://backups/by/command', settings)
+  const { id } = await plantBackup(place, readBackupKeys(keys), ['alpha'])
+  place.close()
+  const env = {
+    BACKUP_KEYS: keys,
+    BACKUP_S3_ENDPOINT: server.endpoint,
+    BACKUP_S3_ACCESS_KEY_ID: account.accessKeyId,
+    BACKUP_S3_SECRET_ACCESS_KEY: account.secretAccessKey,
+  }
+  const list = (from: string, changed = {}) =>
+    runBackup({ action: 'list', place: from, isJson: true }, { ...env, ...changed })
+  const { code, text } = await list('s3://backups/by/command/')
+  const listed: unknown = JSON.parse(text)
+  expect([code, at(Array.isArray(listed) ? listed[0] : undefined, 'id')]).toEqual([0, id])
+  expect(JSON.parse((await list('s3://backups/nothing')).text)).toEqual([])
+  await expect(list('s3://no-such-bucket/x')).rejects.toThrow('s3://no-such-bucket/x/ cannot be used: NoSuchBucket 404')
+  await expect(
+    list('s3://backups/x', { BACKUP_S3_SECRET_ACCESS_KEY: 'another-secret-0123456789-abcdef' }),
+  ).rejects.toThrow('s3://backups/x/ cannot be used')
+})
+
+test.each(['s3://', 's3://Backups/x', 's3://backups//x', 's3://backups/../x', 's3://backups/a b', 'https://backups/x'])(
+  '%s is refused with the form of a place',
+  (address) => {
+    expect(() => openPlace(address, settings)).toThrow(`${address} is no place for backups`)
+  },
+)
+
+test('a bucket without its settings is refused, and they are named', () => {
+  expect(() => openPlace('s3://backups', { ...settings, backupS3AccessKeyId: undefined })).toThrow(
+    's3://backups needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
+  )
+})
