@@ -17,6 +17,7 @@ const long = [
   'test/app/serve.int.test.ts',
   'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
+  'test/end-to-end/backup/own-event-store.e2e.test.ts',
   'test/tools/faults/**/*.test.ts',
   'test/tools/equality/{real-node,interrupted-look}.int.test.ts',
   'test/processes/users/races.int.test.ts',

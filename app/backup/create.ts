@@ -13,7 +13,8 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 import { openAuditServers, type AuditServers } from '../audit/audit-servers.ts'
-import { openEmbeddedLog, storeSources } from './sources.ts'
+import { eventsText } from './events-text.ts'
+import { copyEventStore, storeSources } from './sources.ts'
 import { faultLines } from './verify.ts'
 
 export interface CreatedBackup extends Omit<Manifest, 'format' | 'index' | 'installation' | 'log_end'> {
@@ -56,16 +57,17 @@ export async function createBackup(env: Environment, place: BackupPlace, keys: B
 
 /** The manifest comes last: without it there are only chunks. */
 async function write(
-  { configuration, vault, objects }: AuditServers,
+  { configuration, store, vault, objects }: AuditServers,
   place: BackupPlace,
   keys: BackupKeys,
 ): Promise<{ readonly manifest: Manifest; readonly newBytes: number }> {
-  const { dataDir, esdbUrl = '', vaultDatabaseUrl = '' } = configuration
+  const { dataDir, vaultDatabaseUrl = '' } = configuration
   const installation = installationOf(vault)
   await claimPlace(place, keys, installation)
   const createdAt = new Date()
+  const id = v7({ msecs: createdAt.getTime() })
   const chunks = new ChunkStore(place, keys.newest)
-  const log = await openEmbeddedLog(dataDir, esdbUrl)
+  const eventStore = await copyEventStore(configuration, store, id)
   const total = { entries: 0, bytes: 0 }
   async function* counted(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, void, undefined> {
     for await (const entry of entries) {
@@ -76,25 +78,21 @@ async function write(
   }
   try {
     const index = await chunks.store(
-      toLines(counted(storeSources({ log, vaultUrl: vaultDatabaseUrl, objects, dataDir }, chunks))),
+      toLines(counted(storeSources({ eventStore, vaultUrl: vaultDatabaseUrl, objects, dataDir }, chunks))),
     )
-    const { events, last } = log.contents
     const manifest: Manifest = {
       format: 1,
-      id: v7({ msecs: createdAt.getTime() }),
+      id,
       installation,
       created_at: createdAt.toISOString(),
-      position: last === undefined ? null : `${last.position}/${last.position}`,
-      facts_until: last === undefined ? null : new Date(last.createdAt).toISOString(),
-      events,
-      log_end: log.end,
+      ...eventStore.contents(),
       ...total,
       index,
     }
     await putManifest(place, keys.newest, manifest)
     return { manifest, newBytes: chunks.writtenBytes }
   } finally {
-    log.close()
+    eventStore.close()
   }
 }
 
@@ -107,7 +105,7 @@ function requirePlaceElsewhere(place: string, dataDir: string): void {
 export function createdText({ id, position, events, bytes, new_bytes: newBytes, faults }: CreatedBackup): string {
   const count = (number: number) => number.toLocaleString('en')
   return [
-    `Backup ${id}: ${count(events)} events up to position ${position ?? 'none'}, ${count(bytes)} bytes, ${count(newBytes)} of them new in this place.`,
+    `Backup ${id}: ${eventsText(events)} up to position ${position ?? 'none'}, ${count(bytes)} bytes, ${count(newBytes)} of them new in this place.`,
     ...faultLines(faults),
     faults.length === 0
       ? 'It was read again and is complete.'

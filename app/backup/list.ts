@@ -1,12 +1,14 @@
 import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
 import { backupIds, ManifestError, openManifest, verifiedAt } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
+import { eventsText } from './events-text.ts'
 
 export interface ListedBackup {
   readonly id: string
   readonly created_at: string
   readonly position: string | null
-  readonly events: number
+  /** Null if the event store was copied by its own means. */
+  readonly events: number | null
   readonly bytes: number
   readonly verified_at: string | null
 }
@@ -33,7 +35,7 @@ export async function listBackups(
 export function listText(backups: readonly ListedBackup[], faults: readonly string[]): string {
   const lines = backups.map(
     ({ id, created_at: createdAt, events, bytes, verified_at: at }) =>
-      `${id}  ${createdAt}  ${events.toLocaleString('en')} events  ${bytes.toLocaleString('en')} bytes  ${at === null ? 'NOT VERIFIED' : `verified ${at}`}`,
+      `${id}  ${createdAt}  ${eventsText(events)}  ${bytes.toLocaleString('en')} bytes  ${at === null ? 'NOT VERIFIED' : `verified ${at}`}`,
   )
   return lines.length + faults.length === 0 ? 'There is no backup.' : [...lines, ...faults].join('\n')
 }

@@ -39,7 +39,8 @@ export async function writeFilesAndLog(place: BackupPlace, backup: OpenedManifes
     const file = backedUpFiles.find((name) => entry.kind === 'file' && name === entry.name)
     if (file !== undefined) await writeDurably(join(dataDir, file), await textOf(chunks, entry), 0o600)
   }
-  finishLogCopy(eventStore, backup.manifest.log_end)
+  const { log_end: end } = backup.manifest
+  if (end !== null) finishLogCopy(eventStore, end)
 }
 
 /** Returns how many keys of subjects are destroyed because a newer backup names them so. */

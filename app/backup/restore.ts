@@ -18,15 +18,19 @@ import { connectAuditServers, type AuditServers } from '../audit/audit-servers.t
 import { startEmbedded } from '../embedded.ts'
 import { operatorAccount } from '../operator-account.ts'
 import { backupContext, installationOf } from './create.ts'
+import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
+import { requireEventStoreOf } from './own-copy.ts'
+import { everything } from './sources.ts'
 import { fillObjects, fillVault, hasFile, writeFilesAndLog } from './restore-servers.ts'
 
 export interface RestoredBackup {
   readonly backup: string
   readonly folder: string
   readonly position: string | null
-  readonly events: number
+  /** Null if the event store was restored by its own means. */
+  readonly events: number | null
   /** When the last restored event was recorded. */
   readonly facts_until: string | null
   /** Keys of erased persons that newer backups name. */
@@ -46,14 +50,11 @@ export async function restoreBackup(
   order: RestoreOrder,
 ): Promise<RestoredBackup | { readonly faults: readonly BackupFault[] }> {
   const configuration = loadConfiguration({ ...env, PLATFORM_DATA_DIR: order.folder })
-  if (configuration.esdbUrl !== undefined)
-    throw new ConfigurationError(
-      'ESDB_URL must not be set: the backup contains an embedded event store, and this version restores no other',
-    )
   const ids = await backupIds(place)
   const id = order.id ?? ids.at(-1)
   if (id === undefined) throw new Error(`there is no backup in ${place.address}`)
   const opened = await openManifest(place, keys, id)
+  await requireEventStoreOf(opened, configuration)
   const newer = ids.filter((each) => each > id)
   requireErasures(opened, newer, order)
   const { faults } = await verifyBackups(place, keys, [id])
@@ -122,10 +123,10 @@ async function onServers<Result>(
 /** The first events after the restored ones: they hold the calls, and begin a sealed log of their own. */
 async function record(servers: AuditServers, { manifest }: OpenedManifest): Promise<void> {
   const { store, vault } = servers
-  const { id, installation, position, facts_until: factsUntil } = manifest
+  const { id, installation, position, facts_until: factsUntil, log_end: logEnd } = manifest
   if (installationOf(vault) !== installation) throw new Error('the restored vault is of another installation')
-  const head = await store.head({ streamPrefixes: [''] })
-  if (position !== null && formatPosition(head) !== position)
+  const head = await store.head(everything)
+  if (position !== null && formatPosition(head) !== position && logEnd !== null)
     throw new Error(`the restored event store ends at ${formatPosition(head)}, and the backup at ${position}`)
   const by = operatorAccount()
   const data = { backupId: id, position, factsUntil, restoredAt: new Date().toISOString(), by }
@@ -143,7 +144,7 @@ export function restoredText({
   other_ports,
 }: RestoredBackup): string {
   return [
-    `Backup ${backup} is restored in ${folder}: ${events.toLocaleString('en')} events up to position ${position ?? 'none'}.`,
+    `Backup ${backup} is restored in ${folder}: ${eventsText(events)} up to position ${position ?? 'none'}.`,
     `It has facts until ${facts_until ?? 'never'}. What came later is lost.`,
     ...(erasures === 0 ? [] : [`${erasures} keys that newer backups name as destroyed are destroyed here too.`]),
     ...(other_ports.length === 0 ? [] : [`Ports that are taken here were replaced: ${other_ports.join(', ')}.`]),

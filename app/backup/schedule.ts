@@ -11,7 +11,16 @@ import { openPlace, type PlaceSettings } from './open-place.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 
 type BackupSettings = PlaceSettings &
-  Pick<Configuration, 'backupSchedule' | 'backupTo' | 'backupKeys' | 'backupMaxAgeHours' | 'dataDir' | 'esdbUrl'>
+  Pick<
+    Configuration,
+    | 'backupSchedule'
+    | 'backupTo'
+    | 'backupKeys'
+    | 'backupMaxAgeHours'
+    | 'dataDir'
+    | 'esdbUrl'
+    | 'eventstoreBackupCommand'
+  >
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -20,10 +29,10 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url))
  * @throws ConfigurationError
  */
 export function requireBackupSettings(settings: BackupSettings): void {
-  const { backupSchedule, backupTo, backupKeys, esdbUrl } = settings
+  const { backupSchedule, backupTo, backupKeys, esdbUrl, eventstoreBackupCommand } = settings
   if (backupSchedule === undefined) return
-  if (esdbUrl !== undefined)
-    throw new ConfigurationError('BACKUP_SCHEDULE needs the embedded event store: this version backs up no other one')
+  if (esdbUrl !== undefined && eventstoreBackupCommand === undefined)
+    throw new ConfigurationError('BACKUP_SCHEDULE with ESDB_URL needs EVENTSTORE_BACKUP_COMMAND')
   if (!validate(backupSchedule)) throw new ConfigurationError('BACKUP_SCHEDULE must be a cron expression')
   if (backupTo === undefined) throw new ConfigurationError('BACKUP_TO must be set with BACKUP_SCHEDULE')
   readBackupKeys(backupKeys)

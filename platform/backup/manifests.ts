@@ -19,11 +19,12 @@ export const Manifest = Type.Object({
   created_at: Type.String(),
   /** Of the last event. */
   position: Nullable(Type.String()),
-  /** When the last event was recorded. */
+  /** When the last event was recorded; if the event store is not in the backup, when its copy began. */
   facts_until: Nullable(Type.String()),
-  events: Type.Integer({ minimum: 0 }),
-  /** Position behind the last append. */
-  log_end: Type.Integer({ minimum: 0 }),
+  /** Null if the event store is not in the backup. */
+  events: Nullable(Type.Integer({ minimum: 0 })),
+  /** Position behind the last append. Null if the event store was copied by its own means, and is not in the backup. */
+  log_end: Nullable(Type.Integer({ minimum: 0 })),
   entries: Type.Integer({ minimum: 0 }),
   /** Of all entries. */
   bytes: Type.Integer({ minimum: 0 }),

@@ -171,6 +171,10 @@ const settings = {
   backupTo: optional('BACKUP_TO', text(), {
     meaning: 'Place of the backups that BACKUP_SCHEDULE makes: a folder, or s3:// with bucket and prefix',
   }),
+  eventstoreBackupCommand: optional('EVENTSTORE_BACKUP_COMMAND', text(), {
+    meaning:
+      'Shell command that copies an event store that is not the embedded one. `backup create` runs it with BACKUP_ID and BACKUP_POSITION and goes on when it has ended',
+  }),
   backupS3Endpoint: optional('BACKUP_S3_ENDPOINT', address(http), {
     meaning:
       'Address of the object store of backups whose place begins with s3://. In production by https, except on loopback',

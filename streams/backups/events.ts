@@ -14,7 +14,8 @@ export const backupEvents = {
     Type.Object({
       backupId: Type.String(),
       position: LastPosition,
-      events: Type.Integer({ minimum: 0 }),
+      /** Null if the event store was copied by its own means. */
+      events: Nullable(Type.Integer({ minimum: 0 })),
       bytes: Type.Integer({ minimum: 0 }),
       createdAt: Instant,
       verifiedAt: Instant,

@@ -55,7 +55,10 @@ test.each([
   [{ ...scheduled, BACKUP_TO: '' }, 'BACKUP_TO must be set'],
   [{ ...scheduled, BACKUP_KEYS: '' }, 'BACKUP_KEYS must be set'],
   [{ ...scheduled, BACKUP_SCHEDULE: 'daily' }, 'BACKUP_SCHEDULE must be a cron expression'],
-  [{ ...scheduled, ESDB_URL: 'esdb://127.0.0.1:2113?tls=false' }, 'BACKUP_SCHEDULE needs the embedded event store'],
+  [
+    { ...scheduled, ESDB_URL: 'esdb://127.0.0.1:2113?tls=false' },
+    'BACKUP_SCHEDULE with ESDB_URL needs EVENTSTORE_BACKUP_COMMAND',
+  ],
 ])('settings %j are refused', (env, reason) => {
   expect(() => requireBackupSettings(loadConfiguration(env))).toThrow(reason)
 })

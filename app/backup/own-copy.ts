@@ -1,0 +1,46 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { openEventStore } from '../../engine/store/event-store.ts'
+import type { OpenedManifest } from '../../platform/backup/manifests.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
+import { comparePositions, formatPosition, parsePosition } from '../../platform/kit/positions.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { clearly } from '../start-errors.ts'
+import { everything } from './sources.ts'
+
+/**
+ * Requires the event store that belongs to the backup: one of ESDB_URL if it is not in the backup, and then at the
+ * backup's position or past it. Writes nothing.
+ * @throws ConfigurationError
+ */
+export async function requireEventStoreOf({ manifest }: OpenedManifest, { esdbUrl }: Configuration): Promise<void> {
+  if (manifest.log_end !== null) {
+    if (esdbUrl === undefined) return
+    throw new ConfigurationError('ESDB_URL must not be set: the backup contains an embedded event store')
+  }
+  if (esdbUrl === undefined)
+    throw new ConfigurationError(
+      'ESDB_URL must lead to the event store that was restored by its own means: it is not in the backup',
+    )
+  const position = parsePosition(manifest.position ?? '')
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault: noKeys })
+  try {
+    const head = await clearly('ESDB_URL', () => store.head(everything))
+    if (position !== undefined && comparePositions(head, position) < 0)
+      throw new ConfigurationError(
+        `the event store of ESDB_URL ends at ${formatPosition(head)}, before the position of the backup, ${formatPosition(position)}: restore its copy first`,
+      )
+  } finally {
+    await store.close()
+  }
+}
+
+const refuseKey = (_orgId: string, subjectId: string) => Promise.reject(new MissingKeyError('subject', subjectId))
+
+/** The end of a log is found without a look into its events. */
+const noKeys: KeyVault = {
+  subjectKeyForWriting: refuseKey,
+  subjectKeyForReading: refuseKey,
+  eventSigningKey: async () => createSecretKey(randomBytes(32)),
+}
