@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { FormData, Pool } from 'undici'
+import { Pool } from 'undici'
 import type { EndToEndJob, JobDone, MainJob, OutsideCallsJob } from './jobs.ts'
+import { connectProvider } from './provider-calls.ts'
 import { memberOf, paced, timed } from './work.ts'
 import { post } from './webhook-jobs.ts'
 
@@ -108,7 +109,6 @@ export async function runMainJob({ requests, webhookAtPort }: MainJob): Promise<
   }
 }
 
-/** Logs in once before the measurement, because a session is used for long. */
 export async function runOutsideCallsJob({
   provider,
   imagePath,
@@ -116,47 +116,15 @@ export async function runOutsideCallsJob({
   perSecond,
   count,
 }: OutsideCallsJob): Promise<JobDone> {
-  const pool = new Pool(provider.url, { connections: 64, pipelining: 1 })
   const receiver = new Pool(webhook.baseUrl, { connections: 64, pipelining: 1 })
   const image = await readFile(imagePath)
-  const asForm = { 'content-type': 'application/x-www-form-urlencoded' }
-  const call = async (
-    path: string,
-    method: 'GET' | 'POST',
-    headers: Record<string, string>,
-    body?: string | FormData,
-  ) => {
-    const answer = await pool.request({ path: `/api5${path}`, method, headers, body: body ?? null })
-    const value: unknown = await answer.body.json()
-    if (answer.statusCode !== 200) throw new Error(`${path} was answered ${answer.statusCode}`)
-    return { value, headers: answer.headers }
-  }
+  const calls = await connectProvider(provider)
   try {
-    const session = await call(
-      '/login',
-      'POST',
-      asForm,
-      new URLSearchParams({ login: provider.login, password: provider.password }).toString(),
-    )
-    const authorization = String(session.headers['authorization'])
     return await paced(count, perSecond, async () => {
       const begun = performance.now()
-      const opened = await call(
-        '/case',
-        'POST',
-        { ...asForm, authorization },
-        new URLSearchParams({ requestingSystem: 'bench' }).toString(),
-      )
-      const caseId = String(memberOf(opened.value, 'caseId'))
-      const form = new FormData()
-      form.append('caseId', caseId)
-      form.append('imageType', 'DERMOSCOPIC')
-      form.append('image', new File([image], 'image', { type: 'image/jpeg' }))
-      await call('/image', 'POST', { authorization }, form)
-      const processed = await call(`/case/${caseId}/process`, 'POST', { authorization })
-      await call(`/case/${caseId}/result?checksum=${String(memberOf(processed.value, 'checksum'))}`, 'GET', {
-        authorization,
-      })
+      const caseId = await calls.openCase()
+      await calls.sendImage(caseId, image)
+      await calls.result(caseId, await calls.process(caseId))
       await post(receiver, webhook.path, {
         headers: { ...webhook.headers, 'webhook-id': randomUUID() },
         body: webhook.body,
@@ -164,6 +132,6 @@ export async function runOutsideCallsJob({
       return performance.now() - begun
     })
   } finally {
-    await Promise.all([pool.close(), receiver.close()])
+    await Promise.all([calls.close(), receiver.close()])
   }
 }

@@ -114,6 +114,24 @@ export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
   readonly keepsLog: boolean
 }
 
+/**
+ * The service of a peer that does the main job with another library: a photograph in the body, consent, the calls of the
+ * provider, a webhook, and the end in the answer to the POST. It starts servers of its own below itself.
+ */
+export interface PeerServiceJob {
+  readonly kind: 'peer-service'
+  readonly folder: string
+  /** Their consent is granted. */
+  readonly patientIds: readonly string[]
+  readonly webhookUrl: string
+}
+
+export interface PeerServiceDone {
+  readonly baseUrl: string
+  /** Of the only client. */
+  readonly token: string
+}
+
 /** The same posts, each between two appends to its own stream. */
 export interface DurablePostsJob extends Omit<PostsJob, 'kind'> {
   readonly kind: 'durable-posts'
@@ -139,10 +157,16 @@ export interface MainJob {
   readonly webhookAtPort: number
 }
 
+export interface ProviderAccess {
+  readonly url: string
+  readonly login: string
+  readonly password: string
+}
+
 /** The outside calls of one assessment, one after the other and at a steady rate: to the provider, and a webhook. */
 export interface OutsideCallsJob {
   readonly kind: 'outside-calls'
-  readonly provider: { readonly url: string; readonly login: string; readonly password: string }
+  readonly provider: ProviderAccess
   readonly imagePath: string
   readonly webhook: Webhook & { readonly baseUrl: string; readonly path: string }
   readonly perSecond: number

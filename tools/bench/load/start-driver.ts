@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Job, JobAnswer, JobDone, ReceiverDone, ReceiverJob } from './jobs.ts'
+import type { Job, JobAnswer, JobDone, PeerServiceDone, PeerServiceJob, ReceiverDone, ReceiverJob } from './jobs.ts'
 
 /** A process that runs jobs for this one. */
 export interface JobProcess<Task, Done> {
@@ -26,6 +26,11 @@ export function startEmmett(): Promise<Driver> {
 /** Starts a process that delivers with `graphile-worker`. Needs `installPeers` first. */
 export function startGraphile(): Promise<Driver> {
   return startJobProcess('../peers/graphile-deliveries.ts')
+}
+
+/** Starts a process that serves the main job with `@dbos-inc/dbos-sdk`. Needs `installPeers` first. */
+export function startDbos(): Promise<JobProcess<PeerServiceJob, PeerServiceDone>> {
+  return startJobProcess('../peers/dbos-main-job.ts')
 }
 
 /** Starts a process that receives webhooks. */

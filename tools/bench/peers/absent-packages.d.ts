@@ -3,6 +3,30 @@
  * without them. `tsc -p tools/bench` excludes this file and checks against the packages themselves.
  */
 
+declare module '@dbos-inc/dbos-sdk' {
+  interface Handle<Result> {
+    getResult(): Promise<Result>
+  }
+  export const DBOS: {
+    setConfig(config: {
+      name: string
+      systemDatabaseUrl: string
+      systemDatabasePoolSize: number
+      logLevel: string
+    }): void
+    launch(): Promise<void>
+    registerWorkflow<Input extends unknown[], Result>(
+      work: (...input: Input) => Promise<Result>,
+      config: { name: string },
+    ): (...input: Input) => Promise<Result>
+    startWorkflow<Input extends unknown[], Result>(
+      workflow: (...input: Input) => Promise<Result>,
+      params: { workflowID: string },
+    ): (...input: Input) => Promise<Handle<Result>>
+    runStep<Result>(work: () => Promise<Result>, config: { name: string }): Promise<Result>
+  }
+}
+
 declare module '@event-driven-io/emmett' {
   export interface Event<Type extends string = string, Data extends Record<string, unknown> = Record<string, unknown>> {
     type: Type

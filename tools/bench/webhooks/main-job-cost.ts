@@ -6,10 +6,14 @@ import { createApiClient, requestToken } from '../../../test/support/raw-api.ts'
 import { expecting } from '../../../test/support/main-job.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, atMost } from '../harness/compare.ts'
+import { installPeers } from '../harness/install-peers.ts'
 import { processorSeconds, processTree, residentBytes, tellsOfProcesses } from '../harness/process-tree.ts'
 import { withScope, type Scope } from '../harness/scope.ts'
-import { startDriver, type Driver } from '../load/start-driver.ts'
+import type { HttpJob } from '../load/jobs.ts'
+import { startDbos, startDriver, type Driver } from '../load/start-driver.ts'
 import { consentedRequests } from './consented.ts'
+
+const forms = { quick: { many: 48, few: 10 }, full: { many: 320, few: 60 } } as const
 
 const figures = [
   { name: 'processor time of an assessment, 16 at a time', unit: 'ms', goal: atMost(0.36) },
@@ -35,7 +39,7 @@ export const mainJobCost: Benchmark = {
     }
     await withScope(async (scope) => {
       const driver = await scope.started(startDriver())
-      const sizes = quick ? { many: 48, few: 10 } : { many: 320, few: 60 }
+      const sizes = forms[quick ? 'quick' : 'full']
       const ours = await measured(scope, driver, { name: 'ours', ...sizes })
       const other = await measured(scope, driver, { name: 'older', main: join(older, 'app', 'main.ts'), ...sizes })
       await compare({
@@ -49,15 +53,68 @@ export const mainJobCost: Benchmark = {
   },
 }
 
-interface Side {
-  readonly name: string
-  readonly main?: string
+/**
+ * The main job over a service that does the same work outside with DBOS: token, photograph, consent, provider, stored
+ * answer, signed webhook, and a caller who waits for the end.
+ */
+export const mainJobOverDbos: Benchmark = {
+  name: 'dbos-main-job',
+  goals: ['28'],
+  about: 'processor time and waiting time of the main job over those of a service with DBOS',
+  run: async ({ quick }, { compare, notRun }) => {
+    if (!tellsOfProcesses)
+      return notRun({ goal: '28', name: 'the main job over DBOS', why: 'processor time is only readable in /proc' })
+    await installPeers()
+    await withScope(async (scope) => {
+      const driver = await scope.started(startDriver())
+      const sizes = forms[quick ? 'quick' : 'full']
+      const platform = await startedPlatform(scope, { name: 'ours', ...sizes })
+      const dbos = await scope.started(startDbos())
+      const [folder, webhookAtPort] = [join(scope.folder, 'dbos'), await freePort()]
+      const patientIds = platform.requests.bodies.map((body) => textAt(JSON.parse(body), 'patient_id'))
+      const webhookUrl = `http://127.0.0.1:${webhookAtPort}/webhooks`
+      const { baseUrl, token } = await dbos.run({ kind: 'peer-service', folder, patientIds, webhookUrl })
+      const requests = { ...platform.requests, baseUrl, headers: { authorization: `Bearer ${token}` } }
+      await compare({
+        goal: '28',
+        figures: [
+          { name: figures[0].name, unit: 'ms', goal: atMost(1.4, { reached: 4 }) },
+          { name: figures[1].name, unit: 'per second', goal: { kind: 'none' } },
+          { name: figures[2].name, unit: 'ms', goal: atMost(1.3, { reached: 3.6 }) },
+          ...figures.slice(3),
+        ],
+        ours: { name: 'platform', measure: costOf(driver, platform, sizes) },
+        other: { name: 'DBOS', measure: costOf(driver, { pid: dbos.pid, requests, webhookAtPort }, sizes) },
+        ...(quick ? { rounds: 2 } : {}),
+      })
+    })
+  },
+}
+
+/** Numbers of assessments: 16 at a time, and one at a time. */
+interface Sizes {
   readonly many: number
   readonly few: number
 }
 
+interface Side extends Sizes {
+  readonly name: string
+  readonly main?: string
+}
+
+/** A service that does the main job. Its servers are processes below it. */
+interface Service {
+  readonly pid: number
+  readonly requests: HttpJob
+  readonly webhookAtPort: number
+}
+
 /** Starts the platform as an operator does, and measures all its processes. */
 async function measured(scope: Scope, driver: Driver, side: Side): Promise<() => Promise<readonly number[]>> {
+  return costOf(driver, await startedPlatform(scope, side), side)
+}
+
+async function startedPlatform(scope: Scope, side: Side): Promise<Service> {
   const env = { LOG_LEVEL: 'warn', PROVIDER_RESULT_INITIAL_DELAY_MS: '0', BASE_URL: '' }
   const platform = await scope.started(startPlatformProcess(join(scope.folder, side.name), env, undefined, side.main))
   const { credentials } = platform
@@ -72,16 +129,24 @@ async function measured(scope: Scope, driver: Driver, side: Side): Promise<() =>
   await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   const headers = { authorization: `Bearer ${token}` }
   const requests = await consentedRequests({ baseUrl, credentials, headers }, side.many)
+  return { pid: platform.pid, requests, webhookAtPort }
+}
+
+function costOf(
+  driver: Driver,
+  { pid, requests, webhookAtPort }: Service,
+  sizes: Sizes,
+): () => Promise<readonly number[]> {
   const run = async (count: number, inFlight: number) => {
-    const before = await processorSeconds(await processTree(platform.pid, []))
+    const before = await processorSeconds(await processTree(pid, []))
     const done = await driver.run({ kind: 'main-job', requests: { ...requests, count, inFlight }, webhookAtPort })
-    const after = await processorSeconds(await processTree(platform.pid, []))
+    const after = await processorSeconds(await processTree(pid, []))
     return { ...done, processorMs: ((after - before) * 1000) / count }
   }
   return async () => {
-    const many = await run(side.many, 16)
-    const few = await run(side.few, 1)
-    const held = await residentBytes(await processTree(platform.pid, []))
+    const many = await run(sizes.many, 16)
+    const few = await run(sizes.few, 1)
+    const held = await residentBytes(await processTree(pid, []))
     return [many.processorMs, many.perSecond, few.p50, few.processorMs, held / 1_000_000]
   }
 }
