@@ -24,7 +24,6 @@ import { createClaimsPool } from '../engine/processes/claims-pool.ts'
 import type { Listeners } from '../engine/processes/wake-ups.ts'
 import { createWorkers } from '../engine/processes/workers.ts'
 import { createDeliveryBodies } from '../processes/webhooks/delivery-body.ts'
-import { createSubscriptionReader } from '../processes/webhooks/subscription-reader.ts'
 import type { ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventFilter } from '../engine/store/subscription-options.ts'
 import type { Pool } from '../platform/database/database.ts'
@@ -107,7 +106,6 @@ export function startProcessor({
     reviews: createReviewSupersession(calls, aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
     signatures: createWebhookSignatures(given.vault),
-    subscriptions: createSubscriptionReader(store),
     bodies: createDeliveryBodies(given),
     recipients: createRecipientLookup(calls, usersBaseUrl),
     random: Math.random,

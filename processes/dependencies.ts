@@ -13,7 +13,6 @@ import type { ReviewSupersession } from './adapters/review-supersession.ts'
 import type { WebhookSender } from './adapters/webhook-sender.ts'
 import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
 import type { DeliveryBodies } from './webhooks/delivery-body.ts'
-import type { SubscriptionReader } from './webhooks/subscription-reader.ts'
 
 /** The dependencies of the steps of every process. */
 export interface ProcessDependencies extends CommandDependencies {
@@ -25,7 +24,6 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly reviews: ReviewSupersession
   readonly webhooks: WebhookSender
   readonly signatures: WebhookSignatures
-  readonly subscriptions: SubscriptionReader
   readonly bodies: DeliveryBodies
   readonly recipients: RecipientLookup
   readonly mails: NotificationSender<OutgoingMail>

@@ -45,6 +45,7 @@ import {
 import { readLogBackwards, readLogForwards, readRawStream, type LogStart, type ReadTiming } from './reading.ts'
 import type { StoredBytes } from './log-frames.ts'
 import { FollowedStreams } from './followed-streams.ts'
+import { SharedReads } from './shared-reads.ts'
 import { StateCache, type FollowedTime } from './state-cache.ts'
 import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise, type SupervisedSubscription } from './subscription.ts'
@@ -118,6 +119,7 @@ export class EventStore {
   readonly #appendTiming: AppendTiming
   readonly #readTiming: ReadTiming
   readonly #watch: AppendWatch
+  readonly #loads = new WeakMap<object, SharedReads<Loaded<unknown>>>()
 
   constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection, shared?: Shared) {
     this.#options = options
@@ -154,10 +156,19 @@ export class EventStore {
   }
 
   /**
-   * Loads the state with every event of the server: reads the events after the cached state.
+   * Loads the state with every event of the server: reads the events after the cached state. Callers of the same stream
+   * share reads.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
+    const { fold, stream } = target
+    const loads = this.#loads.get(fold) ?? new SharedReads<Loaded<unknown>>()
+    this.#loads.set(fold, loads)
+    // Each read of these is one of this fold.
+    return (await loads.get(stream, () => this.#load(target))) as Loaded<State>
+  }
+
+  async #load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
     const { cache, followed } = this.#shared
     const ended = followed.begin(target.stream)
     const cached = cache.get(target)

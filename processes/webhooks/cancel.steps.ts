@@ -9,6 +9,7 @@ import { waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { deliveryOf, DeliverPayload } from './delivery-target.ts'
+import { readSubscription } from './subscription-reader.ts'
 
 /** The subscription was disabled or deleted before the delivery. */
 export const CancelPayload = Type.Object({
@@ -25,7 +26,7 @@ export async function cancel(
   step: StepContext,
 ): Promise<StepOutcome> {
   const { delivery, reason } = todo.payload
-  const subscription = await deps.subscriptions.read(todo.orgId, delivery.subscriptionId)
+  const subscription = await readSubscription(deps, todo.orgId, delivery.subscriptionId)
   return cancelled(todo, delivery, { reason, disabledRevision: subscription?.disabledRevision ?? null }, deps, step)
 }
 

@@ -16,6 +16,7 @@ import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/proc
 import { jittered, nextDelay } from '../../engine/processes/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, type DeliverPayload } from './delivery-target.ts'
+import { readSubscription } from './subscription-reader.ts'
 
 const jitterRatio = 0.2
 
@@ -26,7 +27,7 @@ export async function deliver(
   step: StepContext,
 ): Promise<StepOutcome> {
   const { orgId, payload } = todo
-  const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
+  const subscription = await readSubscription(deps, orgId, payload.subscriptionId)
   if (subscription === undefined)
     return cancelled(todo, payload, { reason: 'subscription_deleted', disabledRevision: null }, deps, step)
   const { status, disabledRevision } = subscription

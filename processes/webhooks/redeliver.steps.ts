@@ -5,6 +5,7 @@ import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import { readSubscription } from './subscription-reader.ts'
 
 /** One delivery of a recovery. */
 export const RedeliverPayload = Type.Object({
@@ -22,12 +23,12 @@ const hourMs = 3_600_000
  */
 export async function redeliver(
   todo: Todo<RedeliverPayload>,
-  { store, subscriptions }: ProcessDependencies,
+  { store }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
   const { subscriptionId, deliveryId, recoveryId } = todo.payload
   const later: StepOutcome = { kind: 'wait', until: new Date(step.now().getTime() + hourMs) }
-  const subscription = await subscriptions.read(todo.orgId, subscriptionId)
+  const subscription = await readSubscription({ store }, todo.orgId, subscriptionId)
   if (subscription?.status !== 'active') return later
   const { endpointRevision, disabledRevision } = subscription
   const command = {

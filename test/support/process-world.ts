@@ -32,7 +32,6 @@ import { runStep, type StepResult } from '../../engine/processes/step-run.ts'
 import { createExportRuns } from '../../processes/audit/export-runs.ts'
 import type { PatientExports } from '../../contracts/audit/export.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
-import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
 import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../engine/commands/decision-world.ts'
 import { ids } from '../streams/facts.ts'
 import { providerAt, type TestProvider } from './provider.ts'
@@ -62,7 +61,6 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     reviews: createReviewSupersession(calls, configuration.aiReviewBaseUrl),
     webhooks: createWebhookSender(egress, configuration),
     signatures: createWebhookSignatures(world.vault),
-    subscriptions: createSubscriptionReader(world.store),
     bodies: createDeliveryBodies({ ...world, objects: stored }),
     recipients: createRecipientLookup(calls, configuration.usersBaseUrl ?? configuration.baseUrl),
     mails: createMailSender(egress, configuration),

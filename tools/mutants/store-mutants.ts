@@ -51,6 +51,14 @@ export const storeMutants: readonly Mutant[] = [
     caughtBy: { [eventStore]: 'an append on newer events than the cached ones does not damage the cache' },
   },
   {
+    name: 'earlier-read-answers',
+    fault: 'a read that began before a request answers the request',
+    file: 'engine/store/shared-reads.ts',
+    at: 'SharedReads / get / ?',
+    becomes: '$test.left ?? $consequent',
+    caughtBy: { 'test/engine/store/shared-reads.unit.test.ts': 'answer with what there was at the call, or later' },
+  },
+  {
     name: 'answer-before-sync',
     fault: 'the node answers an append that is not on disk',
     file: 'packages/embedded-eventstore/log/event-log.ts',

@@ -46,23 +46,13 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'stale-subscription',
     fault: 'a change of a subscription by another process is never noticed',
     file: 'processes/webhooks/subscription-reader.ts',
-    at: 'begin / load()',
+    at: 'readSubscription / load()',
     becomes: '$callee.object.loadCached($arguments.0)',
     caughtBy: {
       [changed]: [
         'receives the next attempt at its new address',
         'has signatures of its new secret at once, and of the previous one until that ends',
       ],
-    },
-  },
-  {
-    name: 'earlier-read-answers',
-    fault: 'a read that began before a request answers the request',
-    file: 'processes/webhooks/subscription-reader.ts',
-    at: 'createSubscriptionReader / read / ?',
-    becomes: '$test.left ?? $consequent',
-    caughtBy: {
-      'test/processes/webhooks/subscription-reader.unit.test.ts': 'answers with the state at the call, or a later one',
     },
   },
   {

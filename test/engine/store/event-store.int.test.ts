@@ -10,8 +10,8 @@ import {
   UndecodableEventError,
 } from '../../../engine/store/errors.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
-import type { DomainEvent, Target, RecordedEvent } from '../../../engine/store/events.ts'
-import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
+import type { Appended, DomainEvent, Target, RecordedEvent } from '../../../engine/store/events.ts'
+import { comparePositions, type Position, type StreamRevision } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
 
@@ -57,6 +57,26 @@ describe('load and append', () => {
     expect(cached).toEqual({ state: { rooms: [1, 2, 3], names: ['Ada'] }, revision: 2n, position })
     expect(await store.load({ fold, stream: name })).toEqual(cached)
     expect(await store.load(uncached(name))).toEqual(cached)
+  })
+
+  test('a load has what was appended before its call, whatever read is under way', async () => {
+    const name = stream()
+    await using other = await openTestStore({ url: node.url, catalogue, vault })
+    const loads: Promise<readonly [StreamRevision, bigint]>[] = []
+    let last: bigint | undefined
+    for (let room = 1; room <= 20; room += 1) {
+      const appended: Appended = await store.append(
+        { fold, stream: name },
+        last ?? 'no_stream',
+        [noted(room)],
+        newContext(),
+      )
+      const { revision } = appended
+      last = revision
+      for (let caller = 0; caller < 3; caller += 1)
+        loads.push(other.load({ fold, stream: name }).then((loaded) => [loaded.revision, revision] as const))
+    }
+    for (const [loaded, appended] of await Promise.all(loads)) expect(loaded).toBeGreaterThanOrEqual(appended)
   })
 
   test('a stream without events loads as the initial state', async () => {
