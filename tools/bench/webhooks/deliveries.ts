@@ -35,37 +35,25 @@ export const webhookDeliveries: Benchmark = {
       const posts = { baseUrl: world.receiverUrl, paths: subscribed, sample, count, inFlight }
       const figure = { name: `webhooks delivered, ${inFlight} in flight`, unit: 'per second' }
       const ours = { name: 'platform', measure: () => world.deliver(assessments) }
-      await compare(
-        single({
-          goalNumber: '15',
-          ...figure,
-          ours,
-          other: {
-            name: 'bare posts',
-            measure: () => received(world, count, () => driver.run({ kind: 'posts', ...posts })),
-          },
-          goal: atLeast(0.25, { reached: 0.015 }),
-        }),
-      )
-      const peers = [
-        { name: 'graphile-worker', databaseUrl, keepsLog: false },
-        { name: 'graphile-worker with a log of attempts', databaseUrl: loggedUrl, keepsLog: true },
+      const shown = { kind: 'none' } as const
+      const others = [
+        { name: 'bare posts', goal: shown, send: () => driver.run({ kind: 'posts', ...posts }) },
+        {
+          name: 'graphile-worker',
+          goal: shown,
+          send: () => graphile.run({ kind: 'peer-deliveries', databaseUrl, keepsLog: false, ...posts }),
+        },
+        {
+          name: 'graphile-worker with a log of attempts',
+          goal: atLeast(0.5, { reached: 0.15 }),
+          send: () => graphile.run({ kind: 'peer-deliveries', databaseUrl: loggedUrl, keepsLog: true, ...posts }),
+        },
       ]
-      for (const { name, ...peer } of peers) {
-        await compare(
-          single({
-            goalNumber: '15',
-            ...figure,
-            ours,
-            other: {
-              name,
-              measure: () => received(world, count, () => graphile.run({ kind: 'peer-deliveries', ...peer, ...posts })),
-            },
-            goal: atLeast(1, { reached: 0.05 }),
-          }),
-        )
+      // The quick form needs no figures without a goal.
+      for (const { name, goal, send } of others.filter((other) => !quick || other.goal !== shown)) {
+        const other = { name, measure: () => received(world, count, send) }
+        await compare(single({ goalNumber: '15', ...figure, ours, other, goal }))
       }
-      if (quick) return // the quick form needs no figures without a goal
       const appends = await appendsOf(world.platform, sample)
       await compare(
         single({
@@ -79,7 +67,7 @@ export const webhookDeliveries: Benchmark = {
                 driver.run({ kind: 'durable-posts', appends, ...posts, count: count / 4 }),
               ),
           },
-          goal: { kind: 'none' },
+          goal: atLeast(0.5, { reached: 0.2 }),
         }),
       )
     })
