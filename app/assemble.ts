@@ -100,6 +100,9 @@ const decisiveWaitMs = 4_000
  */
 const answerLimits = { appendTimeoutMs: 4_000, appendBudgetMs: 4_000, readBudgetMs: 4_000 }
 
+/** Milliseconds for which events wait for others, if nobody waits for them. */
+const gatherMs = 25
+
 /** Builds the roles from the registries and starts them. It is ready when `/health/ready` answers 200. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { configuration, logger, roles, now = () => new Date() } = options
@@ -134,6 +137,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           filter: read,
           skips: skippedIn(store),
           logger,
+          gatherMs,
           ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
         })
   runner?.start()

@@ -2,12 +2,13 @@ import { execute, type CommandTarget, type Executed } from '../commands/execute.
 import type { AnsweredDecision } from '../commands/refusals.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { DomainEvent } from '../store/events.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Todo } from './define-process.ts'
 import type { StepContext, StepOutcome } from './process.ts'
 import { outcomeCommand } from './step-identity.ts'
 
 /** The members of the event that opens an attempt. */
-interface Opening {
+export interface Opening {
   readonly attemptId: string
   readonly now: Date
   readonly leaseUntil: Date
@@ -20,9 +21,16 @@ interface Attempt<State, Event extends DomainEvent> {
   readonly durationMs: number
   /** Appends the outcome. `position` is that of the last append of the attempt. */
   readonly record: (decide: (state: State) => AnsweredDecision<Event>) => Promise<Executed<State, Event>>
+  /**
+   * Appends the outcome and the opening of the next attempt together (`next.open` decides both), and makes the next call.
+   * Undefined if it appended nothing.
+   */
+  readonly recordAndCall: <Open extends State, Answer>(
+    next: OutsideCall<State, Open, Event, Answer>,
+  ) => Promise<StepOutcome | undefined>
 }
 
-interface OutsideCall<State, Open extends State, Event extends DomainEvent, Answer> {
+export interface OutsideCall<State, Open extends State, Event extends DomainEvent, Answer> {
   /** The event that opens the attempt. None if the state needs no call, or if another attempt is open. */
   readonly open: (opening: Opening, state: State) => AnsweredDecision<Event>
   /** Whether the state after this event needs the call. The event may have ended the work without one. */
@@ -43,30 +51,54 @@ interface OutsideCall<State, Open extends State, Event extends DomainEvent, Answ
  * open. A step whose time is half over opens none.
  */
 export async function outsideCall<State, Open extends State, Event extends DomainEvent, Answer>(
-  { todo, step, store }: { readonly todo: Todo; readonly step: StepContext; readonly store: EventStore },
+  given: Given,
   target: CommandTarget<State, Event>,
   declared: OutsideCall<State, Open, Event, Answer>,
 ): Promise<StepOutcome> {
-  const { open, isOpen, waitsUntil, call, countsWhenStopped = false, conclude } = declared
-  requireTime(step)
-  const command = todo.attempt()
+  requireTime(given.step)
+  const done = await attempted(given, target, declared, given.todo.attempt())
+  if ('outcome' in done) return done.outcome
+  return waiting(declared.waitsUntil(done.state, given.step.now(), given.step.endedLeases))
+}
+
+interface Given {
+  readonly todo: Todo
+  readonly step: StepContext
+  readonly store: EventStore
+}
+
+/** The state instead of an outcome, if the attempt appended nothing. */
+async function attempted<State, Open extends State, Event extends DomainEvent, Answer>(
+  given: Given,
+  target: CommandTarget<State, Event>,
+  declared: OutsideCall<State, Open, Event, Answer>,
+  command: CommandContext,
+): Promise<{ readonly outcome: StepOutcome } | { readonly state: State }> {
+  const { todo, step, store } = given
+  const { open, isOpen, call, countsWhenStopped = false, conclude } = declared
   const { leaseUntil, endedLeases } = step
   const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }
   const { state, events, position } = await execute(store, target, (current) => open(opening, current), command)
-  if (events.length === 0) return waiting(waitsUntil(state, step.now(), endedLeases))
-  if (!isOpen(state)) return { kind: 'done', position }
+  if (events.length === 0) return { state }
+  if (!isOpen(state)) return { outcome: { kind: 'done', position } }
   const beganMs = performance.now()
   const answer = countsWhenStopped
     ? await call(step.signal, state)
     : await callOutside(step, (signal) => call(signal, state))
-  return conclude(answer, state, {
+  const outcome = await conclude(answer, state, {
     id: command.commandId,
     durationMs: Math.round(performance.now() - beganMs),
     async record(decide) {
       const recorded = await execute(store, target, decide, outcomeCommand(command))
       return { ...recorded, position: recorded.position ?? position }
     },
+    async recordAndCall(next) {
+      const following = { ...todo.attempt(), causationId: command.commandId }
+      const done = await attempted(given, target, next, following)
+      return 'outcome' in done ? done.outcome : undefined
+    },
   })
+  return { outcome }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Addition } from '../projections/joined-writes.ts'
 import type { KeyQuotas } from './concurrency-keys.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 
@@ -108,4 +109,36 @@ export function quotaValues({ known, others }: KeyQuotas): unknown[] {
     known.map(({ inHand }) => inHand),
     others,
   ]
+}
+
+/** A claim of a row by the statement that writes it. */
+export interface NewClaim {
+  readonly process: string
+  readonly key: string
+  readonly step: string
+  /** RFC 3339. */
+  readonly leaseUntil: string
+}
+
+/** A row that has a claim already is left to `claimStatement`. `settle` gets the names of the claims (`nameOfClaim`). */
+export function claimsAddition(worker: string, claims: readonly NewClaim[], settle: Addition['settle']): Addition {
+  return {
+    columns: [
+      ['process', 'text'],
+      ['key', 'text'],
+      ['step', 'text'],
+      ['worker', 'text'],
+      ['lease_until', 'timestamptz'],
+    ],
+    rows: claims.map(({ leaseUntil: end, ...row }) => ({ ...row, worker, lease_until: end })),
+    text: (source) =>
+      `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
+       select x.process, x.key, x.step, x.worker, x.lease_until, '-infinity', 0, 0, 0 from ${source}
+       on conflict (process, key, step) do nothing returning concat_ws(' ', process, step, key) as added`,
+    settle,
+  }
+}
+
+export function nameOfClaim({ process, step, key }: NewClaim): string {
+  return `${process} ${step} ${key}`
 }

@@ -148,6 +148,7 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
         name: `${name}_todo`,
         version,
         decisive,
+        isUrgent: (changes, event) => changes.some((change) => makesDue(change, event)),
         tables: [table, ...lookups],
         handlers,
       },
@@ -155,6 +156,26 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
       ...(concurrency === undefined ? {} : { concurrency }),
     }
   }
+}
+
+/** Rows that are due later come with a later batch, too. */
+const soonMs = 500
+
+function makesDue(change: RowChange, { recordedAt }: Pick<RecordedEvent, 'recordedAt'>): boolean {
+  if (change.table !== todoTable.name || change.op === 'remove' || change.op === 'remove-where') return false
+  const due = dueIn(change)
+  // The database alone knows when rows of another table are due.
+  return due !== undefined && (due === 'unknown' || Date.parse(due) <= Date.parse(recordedAt) + soonMs)
+}
+
+/** RFC 3339. Undefined if the time of no row changes. */
+function dueIn(change: Exclude<RowChange, { op: 'remove' | 'remove-where' }>): string | undefined {
+  if (change.op === 'insert-select') {
+    const due = change.columns['due_at']
+    return due !== undefined && 'value' in due && typeof due.value === 'string' ? due.value : 'unknown'
+  }
+  const due = 'row' in change ? change.row['due_at'] : change.set['due_at']
+  return typeof due === 'string' ? due : undefined
 }
 
 function typesOf(channels: readonly Pick<CategoryDefinition, 'events'>[]): string[] {

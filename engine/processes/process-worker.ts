@@ -1,15 +1,19 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
+import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
+import type { NewClaim } from './claim-statements.ts'
 import { Claims, type Claimed, type Completion } from './claims.ts'
 import { ConcurrencyKeys, type ReceiverVerdict } from './concurrency-keys.ts'
+import { HeardRows } from './heard-rows.ts'
 import type { TodoRow } from './process.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { completionOf, limitsWithin, runStep, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
 import { leaseUntil } from './step-timing.ts'
-import type { NewWork } from './wake-ups.ts'
+import { noConcurrencyKey } from './todo-tables.ts'
+import { rowsIn, type ListNews } from './wake-ups.ts'
 import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
@@ -32,6 +36,13 @@ interface ProcessWorkerOptions {
   readonly aborting: AbortSignal
 }
 
+/** A row that the statement that writes it may claim. */
+export interface Taking {
+  readonly claim: NewClaim
+  /** Called once, with whether the row is claimed. Undefined: nobody knows. */
+  readonly settle: (isClaimed: boolean | undefined) => void
+}
+
 /** The lease of a claim, RFC 3339, and the limits of a step under it. */
 interface Term {
   readonly until: string
@@ -52,6 +63,8 @@ const quietMs = 20
 const firstLook = { firstMs: 25, mostMs: 200 }
 /** Milliseconds between two sweeps of forgotten claims, while there are claims. */
 const sweepMs = 5_000
+/** A part of `pollMs`: claims whose rows are done are given back together after this time, unless something is due before. */
+const giveBackPart = 1 / 4
 /** Milliseconds between two claims without news in an instance that hears of every new row. */
 const seldomMs = 15_000
 
@@ -63,8 +76,11 @@ export class ProcessWorker implements BudgetMember {
   readonly #keys: ConcurrencyKeys | undefined
   readonly #wakeUp = new WakeUpSignal()
   readonly #steps = new Set<Promise<void>>()
-  /** Steps that a claim under way may begin. */
+  /** Steps that claims under way may begin. */
   #claiming = 0
+  /** Whether the list has reached the head that it must reach first. */
+  #mayTake = false
+  readonly #heard = new HeardRows()
   readonly #ended: Completion[] = []
   /** There may be rows to claim while `#news` is greater than `#seen`. */
   #news = 1
@@ -73,14 +89,12 @@ export class ProcessWorker implements BudgetMember {
   #claimedAt = new Date(0)
   /** When the next row becomes claimable by time alone, as the database said; `unknown` once that has passed. */
   #nextDue: Date | 'unknown' | undefined = 'unknown'
-  /** The earliest instant since then at which a row of this instance becomes claimable, in milliseconds. */
-  #heardDueMs = Infinity
   /** On the monotonic clock. */
   #claimedMs = Number.NEGATIVE_INFINITY
   #sweptMs = Number.NEGATIVE_INFINITY
   #mayHaveClaims = true
-  /** Rows that are done may still be there then. On the monotonic clock. */
-  #askAgainMs = Infinity
+  /** When the ended claims are given back at the latest. On the monotonic clock. */
+  #giveBackMs = Infinity
   #hearsSinceMs = Infinity
 
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
@@ -102,13 +116,46 @@ export class ProcessWorker implements BudgetMember {
     this.wakeUp()
   }
 
-  /** A batch made or moved rows that are due then. */
-  wakeFor(work: NewWork): void {
+  /** What a batch did to the list. */
+  hear(news: ListNews | 'unknown' | undefined): void {
+    if (news === undefined) return
     const nowMs = this.#options.now().getTime()
-    if (work === 'unknown') this.#nextDue = 'unknown'
-    else for (const dueMs of work) if (dueMs > nowMs) this.#hearDue(dueMs)
-    if (work === 'unknown' || work.some((dueMs) => dueMs <= nowMs)) this.wakeForNewRows()
-    else if (work.length > 0) this.wakeUp()
+    if (news === 'unknown' || news.unnamed.some((dueMs) => dueMs > nowMs)) this.#nextDue = 'unknown'
+    let isDue = news === 'unknown' || news.unnamed.some((dueMs) => dueMs <= nowMs)
+    if (news !== 'unknown')
+      for (const { key, step: named, ...told } of news.rows)
+        for (const step of named === undefined ? this.process.steps.keys() : [named])
+          if (this.#heard.hear({ key, step }, told, nowMs)) isDue = true
+    if (isDue) this.wakeForNewRows()
+    else this.wakeUp()
+  }
+
+  /**
+   * The rows of a batch that are due now, as many as there is room for. Only while no other instance wants a share, and
+   * without concurrency keys, whose quotas the claim statement knows.
+   */
+  take(part: BatchPart): Taking[] {
+    const { budget, now, closing, hearsOf, stepLeaseMs } = this.#options
+    if (!this.#mayTake || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
+    const at = now()
+    const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && this.process.steps.has(step))
+    const rows = due.slice(0, Math.max(0, budget.roomFor(this)))
+    const lease = leaseUntil(at, stepLeaseMs)
+    return rows.map((todo) => {
+      const settled = Promise.withResolvers<void>()
+      this.#steps.add(settled.promise)
+      return {
+        claim: { process: this.process.name, key: todo.key, step: todo.step, leaseUntil: lease },
+        settle: (isClaimed) => {
+          this.#steps.delete(settled.promise)
+          settled.resolve()
+          const claimed = { todo, concurrencyKey: noConcurrencyKey, failures: 0, endedLeases: [] }
+          if (isClaimed === true && !closing.aborted) this.#beginAll([claimed], lease)
+          else if (isClaimed !== false) this.#giveBackUnrun(claimed)
+          if (isClaimed !== true) budget.freed()
+        },
+      }
+    })
   }
 
   wakeUp(): void {
@@ -127,6 +174,7 @@ export class ProcessWorker implements BudgetMember {
       if (closing.aborted) return
       await pause(backoffMs(firstLook, attempt), closing)
     }
+    this.#mayTake = true
     while (!closing.aborted) {
       const waitMs = await retryUntilDone(() => this.#round(), logger, closing)
       await this.#wakeUp.wait(waitMs ?? 0)
@@ -145,12 +193,13 @@ export class ProcessWorker implements BudgetMember {
     if (length === 0) return
     await this.#claims.complete(this.#ended.slice(0, length))
     this.#ended.splice(0, length)
+    this.#giveBackMs = this.#ended.length === 0 ? Infinity : 0
   }
 
   /** Returns for how many milliseconds there is nothing to do without news. */
   async #round(): Promise<number> {
     const { budget, now } = this.#options
-    await this.giveBack()
+    if (performance.now() >= this.#giveBackMs) await this.giveBack()
     const limit = budget.roomFor(this)
     if (limit > 0) await this.#look(limit)
     const nowMs = performance.now()
@@ -160,9 +209,11 @@ export class ProcessWorker implements BudgetMember {
     }
     const pollMs = this.#pollMs()
     const restMs = this.#mayHaveClaims ? Math.min(pollMs, sweepMs) : pollMs
-    if (limit === 0) return restMs
+    const untilGivenBackMs = this.#giveBackMs - performance.now()
+    if (limit === 0) return Math.max(1, Math.min(restMs, untilGivenBackMs))
     const readMs = this.#nextDue === 'unknown' ? this.#claimedMs + quietMs - performance.now() : Infinity
-    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), this.#askAgainMs - performance.now()))
+    const askAgainMs = this.#askAgainMs - performance.now()
+    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), askAgainMs, untilGivenBackMs))
   }
 
   /** Rows from before this instance heard of all become claimable without news. So it goes on polling for a while. */
@@ -185,41 +236,40 @@ export class ProcessWorker implements BudgetMember {
       this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(now()))
   }
 
+  /** A row that is done may still be there then. On the monotonic clock. */
+  get #askAgainMs(): number {
+    return this.#heard.waitingSinceMs + this.#options.pollMs
+  }
+
   /** Milliseconds until the known instant at which there may be rows to claim. */
   #untilDueMs(): number {
     const pauseEnd = this.#keys?.nextPauseEnd(this.#claimedAt)?.getTime() ?? Infinity
     const due = this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity
-    return Math.min(pauseEnd, due, this.#heardDueMs) - this.#options.now().getTime()
-  }
-
-  #hearDue(dueMs: number): void {
-    if (dueMs > this.#claimedAt.getTime()) this.#heardDueMs = Math.min(this.#heardDueMs, dueMs)
+    const nowMs = this.#options.now().getTime()
+    return Math.min(Math.min(pauseEnd, due) - nowMs, this.#heard.untilDueMs(nowMs))
   }
 
   async #claim(limit: number): Promise<void> {
+    await this.giveBack()
     const news = this.#news
     const at = this.#options.now()
     const lease = leaseUntil(at, this.#options.stepLeaseMs)
     this.#claimedMs = performance.now()
-    if (this.#claimedMs >= this.#askAgainMs) this.#askAgainMs = Infinity
-    this.#claiming = limit
+    if (this.#claimedMs >= this.#askAgainMs) this.#heard.forgetWaiting()
+    this.#claiming += limit
     let claimed: readonly Claimed[] = []
     try {
       claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.quotas(at))
     } finally {
-      this.#claiming = 0
+      this.#claiming -= limit
       if (claimed.length < limit) this.#options.budget.freed()
     }
     // A full claim may have left due rows.
     if (claimed.length < limit) this.#seen = news
-    if (claimed.length > 0) this.#mayHaveClaims = true
     this.#beginAll(claimed, lease)
     this.#claimedAt = at
-    const hasPassed =
-      Math.min(this.#heardDueMs, this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity) <= at.getTime()
-    if (!hasPassed) return
-    this.#nextDue = 'unknown'
-    this.#heardDueMs = Infinity
+    const hasPassed = this.#heard.claimed(at.getTime()) || (this.#nextDue instanceof Date && this.#nextDue <= at)
+    if (hasPassed) this.#nextDue = 'unknown'
   }
 
   /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
@@ -227,12 +277,14 @@ export class ProcessWorker implements BudgetMember {
     const term = this.#termOf(lease)
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
-      else {
-        const { todo, failures } = claim
-        this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
-        this.wakeForNewRows()
-      }
+      else this.#giveBackUnrun(claim)
     }
+  }
+
+  #giveBackUnrun({ todo, failures }: Claimed): void {
+    this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
+    this.#giveBackMs = 0
+    this.wakeForNewRows()
   }
 
   /** Undefined if the lease has too little left. */
@@ -248,6 +300,8 @@ export class ProcessWorker implements BudgetMember {
       if (this.#keys !== undefined) this.#news += 1
       this.#options.budget.freed()
     })
+    this.#mayHaveClaims = true
+    this.#heard.begin(claimed.todo)
     this.#steps.add(working)
   }
 
@@ -257,7 +311,7 @@ export class ProcessWorker implements BudgetMember {
     const step = this.process.steps.get(todo.step)
     if (step === undefined) return
     this.#keys?.begin(concurrencyKey, now())
-    const { result, failures } = await this.#run(step, claimed, first)
+    const { result, failures, until } = await this.#run(step, claimed, first)
     const work = { process: this.process.name, step: todo.step }
     if ('error' in result) {
       logger.warn({ ...work, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
@@ -266,9 +320,14 @@ export class ProcessWorker implements BudgetMember {
     }
     const completion = completionOf({ todo, failures }, result, now(), random)
     this.#ended.push(completion)
+    const { isDone, fence, notBefore, endedAt = now() } = completion
     // A row that is done changes with the list. If it does not, it is tried again.
-    if (completion.isDone) this.#askAgainMs = Math.min(this.#askAgainMs, performance.now() + this.#options.pollMs)
-    else this.#hearDue(completion.notBefore.getTime())
+    const isDue = this.#heard.end(todo, isDone ? undefined : notBefore.getTime(), fence, endedAt.getTime())
+    if (isDue) this.wakeForNewRows()
+    // Meanwhile the claim needs its fence at the end of its lease.
+    const giveBackMs = this.#options.pollMs * giveBackPart
+    const mayWait = isDone && this.#options.hearsOf() && Date.parse(until) - endedAt.getTime() > 2 * giveBackMs
+    this.#giveBackMs = Math.min(this.#giveBackMs, mayWait ? performance.now() + giveBackMs : 0)
     this.#keys?.end(concurrencyKey, verdictOf(result), now())
   }
 
@@ -277,7 +336,7 @@ export class ProcessWorker implements BudgetMember {
     step: BoundStep,
     { todo, failures: before, endedLeases }: Claimed,
     first: Term,
-  ): Promise<{ readonly result: StepResult; readonly failures: number }> {
+  ): Promise<{ readonly result: StepResult; readonly failures: number; readonly until: string }> {
     const { aborting, now } = this.#options
     let failures = before
     let term = first
@@ -285,11 +344,11 @@ export class ProcessWorker implements BudgetMember {
       const result = await runStep(
         step,
         todo,
-        { now, leaseUntil: term.until, endedLeases },
+        { now, leaseUntil: term.until, endedLeases, mayCallAgain: !this.#options.closing.aborted },
         { ...term.limits, signal: aborting },
       )
       const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
-      if (next === undefined) return { result, failures }
+      if (next === undefined) return { result, failures, until: term.until }
       failures = 0
       term = next
     }

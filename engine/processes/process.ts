@@ -17,6 +17,11 @@ export interface StepContext {
   readonly signal: AbortSignal
   /** Whether half of the step's time is left. A call that begins later may be cut off without an outcome. */
   readonly hasTime: () => boolean
+  /**
+   * A step that has time may make its next call in the same run, and record it with the outcome of the call before.
+   * Otherwise it ends after each call, and continues.
+   */
+  readonly mayCallAgain?: boolean
   /** RFC 3339: the end of the lease, for the event that opens an attempt. */
   readonly leaseUntil: string
   /**

@@ -5,6 +5,8 @@ import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import type { Advance } from '../projections/runner-options.ts'
 import { prepared } from '../../platform/database/prepared.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import type { TodoRow } from './process.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import { todoTable } from './todo-tables.ts'
 
 /**
@@ -50,26 +52,88 @@ export interface AdvanceSource {
   onAdvance(listener: (advance: Advance) => void): () => void
 }
 
-/** Instants at which new or moved rows of a list are due, in milliseconds. `unknown` if the database alone knows them. */
-export type NewWork = readonly number[] | 'unknown'
-
-/** The lists in which a batch made or moved rows. A removal makes nothing due. */
-export function newWorkOf({ changed, parts }: Advance): ReadonlyMap<string, NewWork> {
-  const lists = changed.filter((table) => table.endsWith('.todo')).map((table) => table.slice(0, -'.todo'.length))
-  const works = lists.map((list): [string, NewWork] => [list, parts === undefined ? 'unknown' : workIn(list, parts)])
-  return new Map(works.filter(([, work]) => work.length > 0))
+export interface RowKey {
+  readonly key: string
+  readonly step: string
 }
 
-function workIn(list: string, parts: readonly BatchPart[]): NewWork {
-  const due: number[] = []
-  const writes = parts.filter(({ projector }) => projector.name === list).flatMap((part) => part.writes)
-  for (const { table, statement } of writes) {
-    if (table !== todoTable.name || statement.effect.kind === 'remove-where') continue
-    if (statement.effect.kind !== 'rows') return 'unknown'
-    const moves = statement.effect.op !== 'delete' && statement.effect.op !== 'check'
-    for (const row of statement.rows) if (moves && 'due_at' in row) due.push(Date.parse(String(row['due_at'])))
+/** What a batch did to a row of a list. */
+export interface RowNews {
+  readonly key: string
+  /** Undefined: each row of the key. */
+  readonly step: string | undefined
+  /** When the row is due, in milliseconds. Infinity if it was removed. */
+  readonly dueMs: number
+  /** The end of the batch. */
+  readonly position: Position
+}
+
+/** What a batch did to a list. */
+export interface ListNews {
+  readonly rows: readonly RowNews[]
+  /** Instants at which further rows are due, whose keys the database alone knows. */
+  readonly unnamed: readonly number[]
+}
+
+/** What a batch did to each list; `unknown` if the database alone knows. */
+export function newsOf({ changed, parts }: Advance): ReadonlyMap<string, ListNews | 'unknown'> {
+  const tables = changed.filter((table) => table.endsWith('.todo'))
+  const lists = tables.map((table) => table.slice(0, -'.todo'.length))
+  return new Map(lists.map((list) => [list, parts === undefined ? 'unknown' : newsIn(list, parts)]))
+}
+
+/** Whether a row may be due that was not before. A removal makes nothing due. */
+export function makesWork(news: ListNews | 'unknown'): boolean {
+  return news === 'unknown' || news.unnamed.length > 0 || news.rows.some(({ dueMs }) => dueMs !== Infinity)
+}
+
+function newsIn(list: string, parts: readonly BatchPart[]): ListNews | 'unknown' {
+  const rows: RowNews[] = []
+  const unnamed: number[] = []
+  for (const { projector, writes, to: position } of parts) {
+    if (projector.name !== list) continue
+    for (const { table, statement } of writes) {
+      const { effect } = statement
+      if (table !== todoTable.name) continue
+      if (effect.kind === 'other') return 'unknown'
+      if (effect.kind === 'insert-select') {
+        for (const { columns } of effect.changes) {
+          const due = columns['due_at']
+          if (due === undefined || !('value' in due)) return 'unknown'
+          unnamed.push(Date.parse(String(due.value)))
+        }
+      } else if (effect.kind === 'remove-where') {
+        for (const { where } of effect.changes) {
+          const { key, step, ...others } = where
+          // Another condition may not hold for a row. Then a claim finds that it is gone.
+          if (typeof key !== 'string' || Object.keys(others).length > 0) continue
+          rows.push({ key, step: typeof step === 'string' ? step : undefined, dueMs: Infinity, position })
+        }
+      } else if (effect.op !== 'check') {
+        for (const { key, step, due_at: at } of statement.rows) {
+          const dueMs = effect.op === 'delete' ? Infinity : Date.parse(String(at))
+          if (effect.op === 'delete' || at !== undefined)
+            rows.push({ key: String(key), step: String(step), dueMs, position })
+        }
+      }
+    }
   }
-  return due
+  return { rows, unnamed }
+}
+/** The new rows of a list in a batch. */
+export function rowsIn({ writes }: BatchPart): TodoRow[] {
+  return writes.flatMap(({ table, statement: { effect, rows } }) => {
+    const areNew = effect.kind === 'rows' && (effect.op === 'insert' || effect.op === 'upsert')
+    if (table !== todoTable.name || !areNew) return []
+    return rows.map(({ key, step, org_id: orgId, due_at: dueAt, payload }) => ({
+      key: String(key),
+      step: String(step),
+      orgId: typeof orgId === 'string' ? orgId : null,
+      dueAt: new Date(String(dueAt)),
+      // As it is read from the table.
+      payload: JSON.parse(JSON.stringify(payload)) as unknown,
+    }))
+  })
 }
 
 /**
@@ -87,7 +151,7 @@ export function notifyWorkers(
 
   const unsubscribe = runner.onAdvance((advance) => {
     if (!listeners.mayBeOthers()) return
-    for (const list of newWorkOf(advance).keys()) waiting.add(list)
+    for (const [list, news] of newsOf(advance)) if (makesWork(news)) waiting.add(list)
     if (waiting.size > 0) sending ??= send()
   })
 

@@ -3,15 +3,19 @@ import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
+import type { BatchPart } from '../projections/checkpoint-moves.ts'
+import type { Addition, JoinedOptions } from '../projections/joined-writes.ts'
 import type { BoundProcess } from './bound-process.ts'
+import { claimsAddition, nameOfClaim } from './claim-statements.ts'
 import { InstanceIdentity } from './instance-identity.ts'
 import { ProcessWorker } from './process-worker.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { longestLeaseMs } from './step-timing.ts'
-import { Listeners, listenForLists, newWorkOf, type AdvanceSource } from './wake-ups.ts'
+import { Listeners, listenForLists, newsOf, type AdvanceSource } from './wake-ups.ts'
 import { WorkerBudget } from './worker-budget.ts'
 
 interface ListRunner extends AdvanceSource {
+  addToBatches(addTo: JoinedOptions['addTo']): () => void
   /** Whether this instance fills the list, and has caught up. */
   isLive(list: string): boolean
 }
@@ -74,10 +78,15 @@ export class Workers {
   /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    this.#unsubscribe = runner?.onAdvance((advance) => {
-      const works = newWorkOf(advance)
-      for (const worker of this.#workers) worker.wakeFor(works.get(worker.process.list.name) ?? [])
+    const unsubscribe = runner?.onAdvance((advance) => {
+      const news = newsOf(advance)
+      for (const worker of this.#workers) worker.hear(news.get(worker.process.list.name))
     })
+    const end = runner?.addToBatches((parts) => this.#claimsOf(parts))
+    this.#unsubscribe = () => {
+      unsubscribe?.()
+      end?.()
+    }
     // Only one instance runs the projector of a list, and it may be another one.
     const listener = {
       connected: () => this.wake(),
@@ -91,7 +100,7 @@ export class Workers {
 
   /** Looks for work now. */
   wake(): void {
-    for (const worker of this.#workers) worker.wakeFor('unknown')
+    for (const worker of this.#workers) worker.hear('unknown')
   }
 
   /** Waits for the running steps, aborts steps that take longer, and gives the claims back. */
@@ -112,8 +121,24 @@ export class Workers {
     }
   }
 
+  /** The claims of the rows that a batch makes due now, for the statement that writes them. */
+  #claimsOf(parts: readonly BatchPart[]): Addition | undefined {
+    const takings = this.#workers.flatMap((worker) => {
+      const part = parts.find(({ projector }) => projector.name === worker.process.list.name)
+      return part === undefined ? [] : worker.take(part)
+    })
+    if (takings.length === 0) return undefined
+    return claimsAddition(
+      this.#worker.id,
+      takings.map(({ claim }) => claim),
+      (added) => {
+        for (const { claim, settle } of takings) settle(added?.includes(nameOfClaim(claim)))
+      },
+    )
+  }
+
   #wakeFor(lists: readonly string[]): void {
-    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.wakeFor('unknown')
+    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.hear('unknown')
   }
 
   async #work(): Promise<void> {

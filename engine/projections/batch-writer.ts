@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/database/transaction.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { type BatchPart, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
-import { writeJoined } from './joined-writes.ts'
+import { writeJoined, type JoinedOptions } from './joined-writes.ts'
 import type { Handler, Projector } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
@@ -57,10 +57,10 @@ export function partOf(
 export async function writeBatch(
   pool: Pool,
   parts: readonly BatchPart[],
-  { isLossHarmless = false, copies }: WriteOptions = {},
+  { isLossHarmless = false, copies, ...joining }: WriteOptions = {},
 ): Promise<string[]> {
   if (parts.length === 0) return []
-  const joined = copies === undefined ? undefined : await writeJoined(pool, parts, copies)
+  const joined = copies === undefined ? undefined : await writeJoined(pool, parts, copies, joining)
   if (joined !== undefined) return joined
   return inTransaction(pool, async (client) => {
     if (isLossHarmless) await client.query('set local synchronous_commit = off')
@@ -68,7 +68,7 @@ export async function writeBatch(
   })
 }
 
-export interface WriteOptions {
+export interface WriteOptions extends JoinedOptions {
   /** A crash of the database may lose the last of these writes, rows and checkpoint together. */
   readonly isLossHarmless?: boolean
   /**

@@ -3,7 +3,7 @@ import type { EventHead } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { handlerOf, partOf } from './batch-writer.ts'
 import type { BatchPart } from './checkpoint-moves.ts'
-import type { Projector } from './projector.ts'
+import type { Handler, Projector } from './projector.ts'
 
 /** One projector that this instance runs. */
 export interface Member {
@@ -34,6 +34,10 @@ export interface MemberBatch {
 }
 
 export interface FeedListener {
+  /** Milliseconds for which events may wait for others, if they make nothing urgent. Default 0. */
+  readonly gatherMs?: number | undefined
+  /** Whether somebody waits until the tables contain an event. */
+  readonly isAwaited?: (() => boolean) | undefined
   /** Writes one batch at a time. Must not throw. */
   write(batches: readonly MemberBatch[]): Promise<void>
   /** The writer has written every event of the log. */
@@ -61,6 +65,8 @@ export class Feed {
   /** Events that wait for others. */
   #held: RecordedEvent[] = []
   #timer: NodeJS.Timeout | undefined
+  /** When the held events are written at the latest, on the monotonic clock. */
+  #heldUntilMs = Infinity
   /** Resolves when everything that was handed over is taken. */
   #taken: Promise<void> = Promise.resolve()
 
@@ -75,10 +81,19 @@ export class Feed {
   /** Takes the next events. Resolves after they are folded and the previous batch is written, or at once if they are held. */
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
     this.#held.push(...events)
-    const types = new Set(events.map(({ type }) => type))
-    if (this.#held.length >= mostHeld || ![...types].every((type) => this.#mayWait(type))) return this.#flush()
-    this.#timer ??= setTimeout(() => void this.#flush(), heldMs)
+    const mayWaitMs = Math.min(...events.map((event) => this.#mayWaitMs(event)))
+    if (this.#held.length >= mostHeld || mayWaitMs === 0 || this.#listener.isAwaited?.() === true) return this.#flush()
+    const untilMs = performance.now() + mayWaitMs
+    if (untilMs >= this.#heldUntilMs) return Promise.resolve()
+    clearTimeout(this.#timer)
+    this.#heldUntilMs = untilMs
+    this.#timer = setTimeout(() => void this.#flush(), mayWaitMs)
     return Promise.resolve()
+  }
+
+  /** Somebody waits for events that may be held. */
+  hurry(): void {
+    void this.#flush()
   }
 
   /** Records that there is no wanted event up to this position. */
@@ -122,20 +137,23 @@ export class Feed {
     await this.#writing
   }
 
-  /** Whether patient projectors want events of the type, and no others do. */
-  #mayWait(type: string): boolean {
-    let isWanted = false
+  /** How long the event may wait for others: by the least patient of the projectors that want it. */
+  #mayWaitMs(event: RecordedEvent): number {
+    const { gatherMs = 0 } = this.#listener
+    let [isWanted, isPatient] = [false, true]
     for (const { projector } of this.members) {
-      if (handlerOf(projector, type) === undefined) continue
-      if (projector.isPatient !== true) return false
+      const handler = handlerOf(projector, event.type)
+      if (handler === undefined) continue
       isWanted = true
+      isPatient &&= projector.isPatient === true
+      if (gatherMs > 0 && isUrgent(projector, handler, event)) return 0
     }
-    return isWanted
+    return isWanted && isPatient ? heldMs : gatherMs
   }
 
   #flush(): Promise<void> {
     clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#heldUntilMs = Infinity
     const events = this.#held
     this.#held = []
     const last = events.at(-1)
@@ -167,6 +185,16 @@ export class Feed {
     // One batch is written while the next one is read and folded.
     await this.#writing
     this.#writing = this.#listener.write(batches)
+  }
+}
+
+/** A handler that throws is called again for the batch. */
+function isUrgent(projector: Projector, handler: Handler, event: RecordedEvent): boolean {
+  if (projector.isUrgent === undefined) return false
+  try {
+    return projector.isUrgent(handler(event), event)
+  } catch {
+    return true
   }
 }
 

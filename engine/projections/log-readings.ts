@@ -8,6 +8,8 @@ export interface LogReadingsOptions {
   readonly eventStore: Pick<EventStore, 'subscribeToAll'>
   readonly filter: EventFilter
   readonly batchSize: number
+  readonly gatherMs?: number | undefined
+  readonly isAwaited?: () => boolean
 }
 
 export interface ReadingListener {
@@ -52,6 +54,11 @@ export class LogReadings {
     if (feed !== undefined && feed.members.size === 0) this.#end(feed)
   }
 
+  /** Writes what waits for other events. */
+  hurry(): void {
+    for (const feed of this.#feeds) feed.hurry()
+  }
+
   /** Resolves when all events handed over so far are written. */
   async written(): Promise<void> {
     await Promise.all([...this.#feeds].map((feed) => feed.written()))
@@ -64,7 +71,10 @@ export class LogReadings {
   }
 
   #open(members: readonly Member[]): void {
+    const { eventStore, filter, batchSize, gatherMs, isAwaited } = this.#options
     const feed = new Feed(members, {
+      gatherMs,
+      isAwaited,
       write: (batches) => this.#listener.write(batches),
       caughtUp: (reached) => this.#queueMerge(reached, () => this.#mergeCaughtUp(reached)),
       undecodable: (reader, head, error) => {
@@ -76,7 +86,6 @@ export class LogReadings {
     })
     for (const member of members) this.#feedOf.set(member, feed)
     this.#feeds.add(feed)
-    const { eventStore, filter, batchSize } = this.#options
     const subscription = eventStore.subscribeToAll({
       name: `projections ${members.map(({ projector }) => projector.name).join(' ')}`,
       filter,

@@ -79,6 +79,8 @@ export interface Projector<T extends Table = Table> {
    * come, they are written a few times a second. Each write moves the checkpoints of all projectors.
    */
   readonly isPatient?: true
+  /** Whether something waits for these changes. Other events may be written some milliseconds later, with the next ones. */
+  readonly isUrgent?: (changes: readonly RowChange[], event: Pick<RecordedEvent, 'recordedAt'>) => boolean
 }
 
 type HandlersOf<Events extends DomainEvent> = {

@@ -16,7 +16,7 @@ export interface ReadPositionsOptions {
    * A runner in this process reports its batches in memory. Without one, the checkpoints are polled while a caller
    * waits.
    */
-  readonly runner?: Pick<ProjectionRunner, 'onAdvance'>
+  readonly runner?: Pick<ProjectionRunner, 'onAdvance' | 'hurry'>
   /** Poll interval of the checkpoints, in milliseconds. Default 15. */
   readonly pollMs?: number
   /** A projector is not waited for if its instance has been silent for this long, in milliseconds. Default 5,000. */
@@ -74,7 +74,7 @@ class CheckpointWatch implements ReadPositions {
   readonly #projectors: ReadonlyMap<string, Projector>
   readonly #pollMs: number
   readonly #silenceMs: number
-  readonly #hasRunner: boolean
+  readonly #runner: ReadPositionsOptions['runner']
   readonly #unsubscribe: (() => void) | undefined
   readonly #reached = new Map<string, Position>()
   readonly #stored = new Map<string, StoredCheckpoint>()
@@ -87,7 +87,7 @@ class CheckpointWatch implements ReadPositions {
     this.#projectors = new Map(projectors.map((projector) => [projector.name, projector]))
     this.#pollMs = pollMs
     this.#silenceMs = silenceMs
-    this.#hasRunner = runner !== undefined
+    this.#runner = runner
     this.#unsubscribe = runner?.onAdvance(({ projectors, position }) => {
       for (const name of projectors) this.#advance(name, position)
       for (const waiter of this.#waiters) waiter.look(false)
@@ -122,6 +122,7 @@ class CheckpointWatch implements ReadPositions {
     if (reached === undefined) return false
     const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
+    this.#runner?.hurry()()
     for (
       let pauseMs = this.#pollMs;
       comparePositions(reached, newest) < 0;
@@ -151,7 +152,9 @@ class CheckpointWatch implements ReadPositions {
 
   #until(names: readonly string[], isReached: (isFresh: boolean) => boolean, timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
+      const ended = this.#runner?.hurry()
       const finish = (): void => {
+        ended?.()
         clearTimeout(timer)
         this.#waiters.delete(waiter)
         resolve()
@@ -166,7 +169,7 @@ class CheckpointWatch implements ReadPositions {
   /** Runs while a caller waits. A runner in this process usually answers before the first poll. */
   async #poll(): Promise<void> {
     this.#isPolling = true
-    if (this.#hasRunner) await pause(this.#pollMs, this.#closing.signal)
+    if (this.#runner !== undefined) await pause(this.#pollMs, this.#closing.signal)
     while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
       const asking = [...this.#waiters]
       const names = [...new Set(asking.flatMap((waiter) => waiter.names))]

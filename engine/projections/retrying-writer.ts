@@ -5,7 +5,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import { CheckpointLostError, partOf, writeBatch, type WriteOptions } from './batch-writer.ts'
-import type { BatchPart } from './checkpoint-moves.ts'
+import type { BatchPart, Write } from './checkpoint-moves.ts'
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
 import { databaseFailure, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
@@ -94,12 +94,13 @@ export class RetryingWriter {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        const changed = await writeBatch(
-          this.#pool,
-          active.map(({ part }) => part),
-          this.#options,
-        )
-        this.#tellWritten(active, changed)
+        const empty = new Set<Write>()
+        const parts = active.map(({ part }) => part)
+        const changed = await writeBatch(this.#pool, parts, { ...this.#options, empty })
+        const withRows = ({ part, member }: PartOfMember): PartOfMember => {
+          return { member, part: { ...part, writes: part.writes.filter((write) => !empty.has(write)) } }
+        }
+        this.#tellWritten(active.map(withRows), changed)
         return undefined
       } catch (error) {
         if (error instanceof RowConflictError) return error

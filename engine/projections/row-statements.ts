@@ -21,9 +21,11 @@ export type Effect =
   /** Changes the rows of `rows`, found by their keys. `check` changes nothing. */
   | { readonly kind: 'rows'; readonly op: 'check' | 'delete' | 'update' | 'insert' | 'upsert'; readonly table: Table }
   | { readonly kind: 'remove-where'; readonly table: Table; readonly changes: readonly WhereChange[] }
-  /** Adds rows whose keys only the database knows. */
-  | { readonly kind: 'insert-select' }
+  /** Adds or replaces rows whose keys only the database knows. */
+  | { readonly kind: 'insert-select'; readonly changes: readonly InsertSelect[] }
   | { readonly kind: 'other' }
+
+type InsertSelect = Extract<WhereChange, { op: 'insert-select' }>
 
 /** Quotes an identifier for Postgres. */
 export function quoted(name: string): string {
@@ -195,8 +197,8 @@ function whereStatement(schema: string, step: WhereStep): Statement {
 
 function effectOf({ table, changes }: WhereStep): Effect {
   if (changes.every(({ op }) => op === 'remove-where')) return { kind: 'remove-where', table, changes }
-  const adds = changes.every((change) => change.op === 'insert-select' && change.existing !== 'replace')
-  return { kind: adds ? 'insert-select' : 'other' }
+  const adding = changes.filter((change) => change.op === 'insert-select')
+  return adding.length === changes.length ? { kind: 'insert-select', changes: adding } : { kind: 'other' }
 }
 
 interface BuiltWhere {

@@ -19,6 +19,8 @@ export interface ProjectionRunnerOptions {
   readonly logger: Logger
   /** Events that an operator let a projector skip. Default: none. */
   readonly skips?: Skips
+  /** Milliseconds for which events that make nothing urgent may wait for others, to share a batch. Default 0. */
+  readonly gatherMs?: number
   /** Interval of the heartbeat, and of the search for free locks, in milliseconds. Default 1,000. */
   readonly heartbeatMs?: number
   /** The read models' database no longer exists. Called once. */

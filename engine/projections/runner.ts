@@ -14,6 +14,7 @@ import {
 } from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
 import { isSkipped, type Member } from './feed.ts'
+import type { JoinedOptions } from './joined-writes.ts'
 import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
@@ -48,6 +49,9 @@ export class ProjectionRunner {
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
   readonly #vacancies: Vacancies
+  /** Callers that wait for events. */
+  #awaited = 0
+  #addTo: JoinedOptions['addTo']
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
   #lastRound: Promise<unknown> = Promise.resolve()
@@ -64,7 +68,7 @@ export class ProjectionRunner {
       if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
       this.#runs.set(projector.name, newRun(projector))
     }
-    const { pool, writePool = pool, logger, eventStore, filter, skips } = options
+    const { pool, writePool = pool, logger, eventStore, filter, skips, gatherMs } = options
     const writes = {
       written: (entries: readonly PartOfMember[], changed: readonly string[]) => this.#written(entries, changed),
       lost: (member: Member) => {
@@ -74,9 +78,11 @@ export class ProjectionRunner {
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
       databaseGone: () => this.#databaseGone(),
     }
-    this.#writer = new RetryingWriter(writePool, logger, writes, this.#closing.signal)
+    this.#writer = new RetryingWriter(writePool, logger, writes, this.#closing.signal, {
+      addTo: (parts) => this.#addTo?.(parts),
+    })
     this.#readings = new LogReadings(
-      { eventStore, filter, batchSize },
+      { eventStore, filter, batchSize, gatherMs, isAwaited: () => this.#awaited > 0 },
       {
         write: (batches) => this.#writer.write(batches),
         caughtUp: (members) => this.#markLive(members),
@@ -167,6 +173,19 @@ export class ProjectionRunner {
   onAdvance(listener: (advance: Advance) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /** Writes each event at once until the returned function is called. */
+  hurry(): () => void {
+    this.#awaited += 1
+    this.#readings.hurry()
+    return () => void (this.#awaited -= 1)
+  }
+
+  /** Small batches write this too, in their own statement. Returns a function that ends it. */
+  addToBatches(addTo: JoinedOptions['addTo']): () => void {
+    this.#addTo = addTo
+    return () => void (this.#addTo = undefined)
   }
 
   #hasCaughtUp(): boolean {

@@ -7,8 +7,8 @@ import { isComparable, isKeyValue, keyText, partText, type WhereChange } from '.
  * Whether the writes of one projector give the same rows as parts of one statement as one after the other. All parts of
  * a statement read the tables as they were before it, and none may change a row that another one changes.
  *
- * A part that adds a row which another part removes is either right or refused by Postgres. A refused batch is written
- * again, one statement after the other.
+ * A part that adds or replaces a row which an earlier part changes or removes is either right or refused by Postgres,
+ * which replaces no row twice in one statement. A refused batch is written again, one statement after the other.
  */
 export function mayRunAtOnce(writes: readonly Write[]): boolean {
   return writes.every((later, at) =>

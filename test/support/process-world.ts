@@ -253,11 +253,12 @@ export function workOff(
   {
     deps = world.deps,
     signal = new AbortController().signal,
-  }: { deps?: ProcessDependencies; signal?: AbortSignal } = {},
+    mayCallAgain = false,
+  }: { deps?: ProcessDependencies; signal?: AbortSignal; mayCallAgain?: boolean } = {},
 ): Promise<StepResult> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
-  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000), endedLeases: [] }
+  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000), endedLeases: [], mayCallAgain }
   return runStep((due, context) => step(due, deps, context), todo, surroundings, {
     timeoutMs: 30_000,
     abandonMs: 40_000,

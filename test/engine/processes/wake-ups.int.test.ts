@@ -5,8 +5,15 @@ import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../../
 import type { Advance } from '../../../engine/projections/runner-options.ts'
 import { partOf } from '../../../engine/projections/batch-writer.ts'
 import { todoTable } from '../../../engine/processes/todo-tables.ts'
-import { Listeners, listenForLists, newWorkOf, notifyWorkers } from '../../../engine/processes/wake-ups.ts'
-import type { RowChange } from '../../../engine/projections/projector.ts'
+import {
+  Listeners,
+  listenForLists,
+  makesWork,
+  newsOf,
+  notifyWorkers,
+  rowsIn,
+} from '../../../engine/processes/wake-ups.ts'
+import type { Expression, RowChange } from '../../../engine/projections/projector.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { silentLogger } from '../projections/tickets.ts'
 import { freshDatabase } from '../../support/postgres.ts'
@@ -34,30 +41,44 @@ function advanceOf(changes: readonly RowChange[], changed = ['reminders_todo.tod
   }
   return { projectors: ['reminders_todo'], position: end, changed, parts: [partOf(projector, [event], start, end)] }
 }
-const workIn = (...changes: readonly RowChange[]) => newWorkOf(advanceOf(changes)).get('reminders_todo')
+const newsIn = (...changes: readonly RowChange[]) => newsOf(advanceOf(changes)).get('reminders_todo')
+const told = (dueMs: number) => ({ ...key, dueMs, position: end })
 
-describe('the new work of a batch', () => {
-  it('is due when its rows are, also those that it moves', () => {
-    expect(workIn(insertRow(todoTable, row))).toEqual([dueMs])
-    expect(workIn(upsertRow(todoTable, row))).toEqual([dueMs])
-    expect(workIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual([dueMs])
+describe('the news of a batch', () => {
+  it('tell when rows are due, also those that it moves', () => {
+    for (const change of [insertRow, upsertRow])
+      expect(newsIn(change(todoTable, row))).toEqual({ rows: [told(dueMs)], unnamed: [] })
+    expect(newsIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual({ rows: [told(dueMs)], unnamed: [] })
   })
 
-  it('is none if it only removes rows, or changes nothing about their time', () => {
-    expect(workIn(removeRow(todoTable, key), removeRows(todoTable, { key: 'other' }))).toBeUndefined()
-    expect(workIn(patchRow(todoTable, { ...key, payload: { more: true } }))).toBeUndefined()
-    expect(newWorkOf(advanceOf([insertRow(todoTable, row)], ['reminders_todo.lookup'])).size).toBe(0)
+  it('tell of removed rows, which make no work', () => {
+    const news = newsIn(
+      removeRow(todoTable, key),
+      removeRows(todoTable, { key: 'other' }),
+      removeRows(todoTable, { orgId: 'o' }),
+    )
+    expect(news).toEqual({ rows: [told(Infinity), { ...told(Infinity), key: 'other', step: undefined }], unnamed: [] })
+    expect(makesWork(news ?? 'unknown')).toBe(false)
   })
 
-  it('is unknown if the rows come from another table, or a copy took the place of another one', () => {
-    const columns = {
-      key: { column: 'key' },
-      step: { value: 's' },
-      due_at: { column: 'due_at' },
-      payload: { column: 'payload' },
-    }
-    expect(workIn(insertSelect(todoTable, { from: todoTable, where: { key: 'k' }, columns }))).toBe('unknown')
-    expect(newWorkOf({ ...advanceOf([]), parts: undefined }).get('reminders_todo')).toBe('unknown')
+  it('are none if nothing about the time of rows changes', () => {
+    expect(newsIn(patchRow(todoTable, { ...key, payload: { more: true } }))).toEqual({ rows: [], unnamed: [] })
+    expect(newsOf(advanceOf([insertRow(todoTable, row)], ['reminders_todo.lookup'])).size).toBe(0)
+  })
+
+  it('tell when rows from another table are due, if that is known', () => {
+    const columns = { key: { column: 'key' }, step: { value: 's' }, payload: { column: 'payload' } }
+    const from = (due_at: Expression) =>
+      newsIn(insertSelect(todoTable, { from: todoTable, where: { key: 'k' }, columns: { ...columns, due_at } }))
+    expect(from({ value: row.dueAt })).toEqual({ rows: [], unnamed: [dueMs] })
+    expect(from({ column: 'due_at' })).toBe('unknown')
+    expect(newsOf({ ...advanceOf([]), parts: undefined }).get('reminders_todo')).toBe('unknown')
+  })
+
+  it('contain each new row as it will be read', () => {
+    const [part] = advanceOf([insertRow(todoTable, { ...row, payload: { at: 1, none: undefined } })]).parts ?? []
+    const read = { ...key, orgId: 'o', dueAt: new Date(dueMs), payload: { at: 1 } }
+    expect(part === undefined ? undefined : rowsIn(part)).toStrictEqual([read])
   })
 })
 

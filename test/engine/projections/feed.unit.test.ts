@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { Feed, type Member, type MemberBatch } from '../../../engine/projections/feed.ts'
 import { LogReadings } from '../../../engine/projections/log-readings.ts'
-import { defineProjector } from '../../../engine/projections/projector.ts'
+import { defineProjector, type RowChange } from '../../../engine/projections/projector.ts'
 import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { recorded } from '../../support/given-projector.ts'
@@ -167,6 +167,66 @@ describe('events that only patient projectors want', () => {
     await others.takeEvents(renaming.slice(0, 1))
     await others.written()
     expect(written(batches)).toEqual([['patient 1000 0-100000', 'hasty 1000 0-100000'], ['hasty 1 0-100']])
+  })
+})
+
+describe('events that make nothing urgent', () => {
+  const urgent = (name: string): Member => {
+    const one = member(name, startOfLog)
+    const isUrgent = (changes: readonly RowChange[]) => changes.length > 0 && !JSON.stringify(changes).includes('later')
+    return { ...one, projector: { ...one.projector, isUrgent } }
+  }
+  const story = recorded([opened('later'), opened('later 2'), renamed('a', 'b'), opened('later 3')])
+  /** Longer than the test. */
+  const gatherMs = 3_600_000
+
+  it('wait for one that does, and keep their order', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed([urgent('list'), member('rows', startOfLog)], { ...listenerInto(batches), gatherMs })
+    await feed.takeEvents(story.slice(0, 1))
+    await feed.takeEvents(story.slice(1, 2))
+    expect(batches).toEqual([])
+    await feed.takeEvents(story.slice(2, 3))
+    await feed.written()
+    expect(written(batches)).toEqual([['list 3 0-300', 'rows 3 0-300']])
+  })
+
+  it('are written after a moment if nothing else comes, also beside some that may wait longer', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const patient = { ...ticketCounts, name: 'patient', isPatient: true, handlers: { TicketOpened: () => [] } } as const
+    const rows = { ...ticketCounts, name: 'rows', handlers: { TicketRenamed: () => [] } }
+    const members = [patient, rows].map((projector) => ({ ...member('', startOfLog), projector }))
+    const feed = new Feed(members, { ...listenerInto(batches), gatherMs: 5 })
+    await feed.takeEvents(story.slice(0, 1))
+    await feed.takeEvents(story.slice(1, 3))
+    await vi.waitFor(() => expect(batches).toHaveLength(1), { timeout: 200, interval: 5 })
+  })
+
+  it('are written at once for somebody who waits for them', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    let isAwaited = false
+    const feed = new Feed([urgent('list')], { ...listenerInto(batches), gatherMs, isAwaited: () => isAwaited })
+    await feed.takeEvents(story.slice(0, 1))
+    isAwaited = true
+    feed.hurry()
+    await vi.waitFor(() => expect(batches).toHaveLength(1))
+    await feed.takeEvents(story.slice(1, 2))
+    await vi.waitFor(() => expect(batches).toHaveLength(2))
+  })
+
+  it('do not hide a handler that throws', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const failing = urgent('list')
+    const handlers = {
+      TicketOpened: () => {
+        throw new Error('no')
+      },
+    }
+    const list = { ...failing, projector: { ...failing.projector, handlers } }
+    const feed = new Feed([list], { ...listenerInto(batches), gatherMs })
+    await feed.takeEvents(story.slice(0, 1))
+    await feed.written()
+    expect(batches[0]?.[0]?.part).toBeUndefined()
   })
 })
 

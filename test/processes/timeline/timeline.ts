@@ -76,7 +76,7 @@ export async function openTimeline(
     logger: silentLogger,
     runner,
     now: world.now,
-    pollMs: 1_000,
+    pollMs: 100,
     random: deps.random,
   })
   workers.start()

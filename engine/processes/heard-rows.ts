@@ -1,0 +1,108 @@
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import type { RowKey } from './wake-ups.ts'
+
+/** Rows that are due within so many milliseconds are remembered one by one. Most of them are removed before. */
+const soonMs = 10_000
+/** A claim finds the rows beyond this number, as it finds those of other instances. */
+const mostSoon = 10_000
+
+/** When a row is due after a batch that ends there, in milliseconds. Infinity: it was removed. */
+interface Told {
+  readonly dueMs: number
+  readonly position: Position
+}
+
+/** A row that this worker has claimed. Until its list contains what the step appended, it is not due again. */
+interface Held {
+  /** When the step ended, on the monotonic clock. Undefined while it runs. */
+  endedMs?: number
+  fence?: Position
+  /** What the last batch with this row told. */
+  told?: Told
+}
+
+/** What a worker knows of the rows of its list in memory: from its steps, and from the batches of this instance. */
+export class HeardRows {
+  readonly #soon = new Map<string, number>()
+  readonly #held = new Map<string, Held>()
+  #soonestMs = Infinity
+  #laterMs = Infinity
+
+  /** Returns whether a row is due now. */
+  hear(row: RowKey, told: Told, nowMs: number): boolean {
+    const name = nameOf(row)
+    const held = this.#held.get(name)
+    if (held === undefined) return this.#schedule(name, told.dueMs, nowMs)
+    held.told = told
+    return this.#settle(name, held, nowMs)
+  }
+
+  begin(row: RowKey): void {
+    this.#held.set(nameOf(row), {})
+  }
+
+  /** A step has ended. Its row is due then; undefined: when its list tells so, after the fence. */
+  end(row: RowKey, dueMs: number | undefined, fence: Position | undefined, nowMs: number): boolean {
+    const name = nameOf(row)
+    const held: Held = {
+      ...this.#held.get(name),
+      endedMs: performance.now(),
+      ...(fence === undefined ? {} : { fence }),
+    }
+    // The rows that wait stand in the order in which they began to.
+    this.#held.delete(name)
+    if (dueMs === undefined) this.#held.set(name, held)
+    if (dueMs === undefined) return this.#settle(name, held, nowMs)
+    return held.told?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
+  }
+
+  /** Milliseconds until a row is due, by the clock. */
+  untilDueMs(nowMs: number): number {
+    if (this.#soonestMs === -Infinity) this.#soonestMs = Math.min(Infinity, ...this.#soon.values())
+    return Math.min(this.#soonestMs, this.#laterMs) - nowMs
+  }
+
+  /** A claim has taken the rows that were due then. Returns whether others may be due that nobody remembers. */
+  claimed(atMs: number): boolean {
+    for (const [name, dueMs] of this.#soon) if (dueMs <= atMs) this.#soon.delete(name)
+    if (this.#soonestMs <= atMs) this.#soonestMs = -Infinity
+    if (this.#laterMs > atMs) return false
+    this.#laterMs = Infinity
+    return true
+  }
+
+  /** Since when a row waits for its list, on the monotonic clock. */
+  get waitingSinceMs(): number {
+    for (const { endedMs } of this.#held.values()) if (endedMs !== undefined) return endedMs
+    return Infinity
+  }
+
+  /** A claim looks after the rows that wait for their list. */
+  forgetWaiting(): void {
+    for (const [name, { endedMs }] of this.#held) if (endedMs !== undefined) this.#held.delete(name)
+  }
+
+  /** Once the list contains what the step appended, the row is what its batch told. */
+  #settle(name: string, { endedMs, fence, told }: Held, nowMs: number): boolean {
+    if (endedMs === undefined || fence === undefined || told === undefined) return false
+    if (comparePositions(told.position, fence) < 0) return false
+    this.#held.delete(name)
+    return this.#schedule(name, told.dueMs, nowMs)
+  }
+
+  #schedule(name: string, dueMs: number, nowMs: number): boolean {
+    if (this.#soon.get(name) === this.#soonestMs) this.#soonestMs = -Infinity
+    this.#soon.delete(name)
+    if (dueMs <= nowMs) return true
+    if (dueMs - nowMs > soonMs || this.#soon.size >= mostSoon) this.#laterMs = Math.min(this.#laterMs, dueMs)
+    else {
+      this.#soon.set(name, dueMs)
+      this.#soonestMs = Math.min(this.#soonestMs, dueMs)
+    }
+    return false
+  }
+}
+
+function nameOf({ key, step }: RowKey): string {
+  return `${step} ${key}`
+}
