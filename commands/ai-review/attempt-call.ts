@@ -1,6 +1,5 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
-import type { Decision } from '../../engine/commands/decision.ts'
 import { isStillNext, type PlannedCall } from './next-call.ts'
 
 export interface AttemptCall {
@@ -14,7 +13,7 @@ export interface AttemptCall {
 }
 
 /** Fences the call. A worker does not call if it loses this append, or if the planned call is no longer needed. */
-export function attemptCall(command: AttemptCall, state: AiReviewState): Decision<AiReviewEvent> {
+export function attemptCall(command: AttemptCall, state: AiReviewState): AiReviewEvent[] {
   const { next, now, endedLeases } = command
   if (state.status === 'absent' || !isStillNext(next, state, now, endedLeases)) return []
   const imageId = next.call === 'image' ? next.imageId : null

@@ -31,7 +31,7 @@ export interface StartReview {
 }
 
 /** Records the patient of the case when the start begins. Retries record nothing more. */
-export function startReview({ patientId, addresses, now }: StartReview, state: AiReviewState): Decision<AiReviewEvent> {
+export function startReview({ patientId, addresses, now }: StartReview, state: AiReviewState): AiReviewEvent[] {
   if (!isStarting(state) || state.isStarted) return []
   const { aiReviewId } = state
   return [{ type: 'AiReviewStarted', data: { aiReviewId, patientId, addresses, startedAt: now.toISOString() } }]

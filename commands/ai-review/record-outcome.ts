@@ -15,7 +15,6 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import type { Decision } from '../../engine/commands/decision.ts'
 import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'
 
 export type CallOutcome =
@@ -87,7 +86,7 @@ export interface RecordOutcome {
  * worker took over the lease, or the review has ended. A failed check changes nothing if the review no longer needs the
  * planned call. If two workers fail before the same call, they use up one retry.
  */
-export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
+export function recordOutcome(command: RecordOutcome, state: AiReviewState): AiReviewEvent[] {
   if (!isStarting(state) && !isAwaiting(state)) return []
   const { of, now } = command
   const counts =

@@ -104,10 +104,11 @@ export const aiReviewProcess = defineProcess<
       ]
     },
     AiReviewRequested: ({ data: { aiReviewId, orgId, patientId, requestedAt } }, todo) => [
-      // `open`, and `return-count` if a request counted the review.
-      todo.clear(aiReviewId),
+      todo.clear(aiReviewId, 'open'),
+      // If a request counted the review.
+      todo.clear(aiReviewId, 'return-count'),
       insertRow(openReviews, { aiReviewId, orgId, patientId }),
-      todo.schedule('start', aiReviewId, { at: requestedAt }),
+      todo.schedule('start', aiReviewId, { at: requestedAt, existing: 'replace' }),
     ],
     AiReviewStarted: ({ data }) => [patchRow(openReviews, { aiReviewId: data.aiReviewId, patientId: data.patientId })],
     // The next call of the start job is due at once.

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
-import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
+import { attemptCall, type AttemptCall } from '../../commands/ai-review/attempt-call.ts'
 import { callWaitsUntil, hasEnded, isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
-import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
+import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
-import { startReview } from '../../commands/ai-review/open-review.ts'
+import { startReview, type StartReview } from '../../commands/ai-review/open-review.ts'
 import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import {
@@ -13,14 +13,21 @@ import {
   type AiReviewState,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import type { Classification } from '../../streams/ai-review/events.ts'
+import type { AiReviewEvent, Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside, outsideCall, requireTime } from '../../engine/processes/attempt.ts'
+import {
+  callOutside,
+  outsideCall,
+  requireTime,
+  type Opening,
+  type OutsideCall,
+} from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { outcomeCommand } from '../../engine/processes/step-identity.ts'
+import { limited } from '../../platform/kit/time-limits.ts'
 import { nextDelay } from '../../engine/processes/step-timing.ts'
 import { answeredOf } from './answered-call.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
@@ -29,6 +36,9 @@ import { readAddress } from './signed-images.ts'
 
 type StartCall = Exclude<PlannedCall, { readonly call: 'result' }>
 type CallOf<Name extends StartCall['call']> = Extract<StartCall, { readonly call: Name }>
+
+/** The checks before a further call of the same run have so many milliseconds. */
+const nextChecksMs = 1_000
 
 interface Run {
   readonly todo: Todo
@@ -39,6 +49,8 @@ interface Run {
   readonly loaded: StartingReview
   /** The call that the review needed when the run began. */
   readonly planned: StartCall
+  /** The start of the review, which its first attempt or its end records with itself. */
+  readonly beginning?: StartReview
 }
 
 /**
@@ -56,10 +68,10 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   if (hasEnded(loaded)) return release(todo, deps, step)
   if (planned.kind === 'wait') return planned
   if (!isStarting(loaded) || planned.kind === 'nothing' || planned.call === 'result') return { kind: 'done' }
-  const run: Run = { todo, deps, step, target, loaded, planned }
+  const found: Run = { todo, deps, step, target, loaded, planned }
 
   const admitted = loaded.isStarted ? 'admitted' : await admission(todo, deps, step, loaded)
-  if (admitted === 'over-budget') return withoutCall(run, failed('budget_exceeded'))
+  if (admitted === 'over-budget') return withoutCall(found, failed('budget_exceeded'))
   if (admitted !== 'admitted') return admitted
 
   const openForMs = deps.provider.openForMs()
@@ -68,54 +80,132 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const patientId = loaded.isStarted
     ? loaded.patientId
     : await callOutside(step, (signal) => deps.cases.patientOf({ orgId, caseId: loaded.caseId }, signal))
-  if (patientId === null) return withoutCall(run, deferred(run, loaded, 'case_lookup_unavailable'))
-  const review = loaded.isStarted ? loaded : await started(run, patientId)
+  if (patientId === null) return withoutCall(found, deferred(found, loaded, 'case_lookup_unavailable'))
+  const { run, review } = loaded.isStarted ? { run: found, review: loaded } : await started(found, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
-  const checkedAt = step.now()
-  const question = { orgId, patientId, code: requiredConsentCode }
-  const { answer: consent, decisionId } = await callOutside(step, (signal) => deps.consent.check(question, signal))
-  if (consent === 'unavailable') return withoutCall(run, deferred(run, review, 'consent_check_unavailable'))
-  if (consent === 'not-granted') return withoutCall(run, failed('consent_missing'))
-
-  const prepared = await preparedCall(run, review)
-  if (prepared.kind !== 'ready') return withoutCall(run, prepared)
+  const checked = await checkedCall(run, review)
+  if (checked.kind !== 'ready') return withoutCall(run, checked)
   try {
     if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
-    return await outsideCall({ todo, step, store }, target, {
-      open: (opening, state) => attemptCall({ ...opening, next: planned, consent: { checkedAt, decisionId } }, state),
-      isOpen: isStarting,
-      waitsUntil: callWaitsUntil,
-      call: async (signal) => {
-        try {
-          return await prepared.send(signal)
-        } catch (error) {
-          return { kind: 'thrown' as const, error }
-        }
-      },
-      async conclude(answer, called, attempt) {
-        const outcome = outcomeOf(answer, run, called)
-        const command = { of: answeredOf(attempt, answer), outcome, now: step.now() }
-        const recorded = (await isLost(run, outcome))
-          ? undefined
-          : await attempt.record((state) => recordOutcome(command, state))
-        if (answer.kind === 'thrown') throw answer.error
-        // An attempt that no longer counts records nothing: another worker is at it.
-        const isRecorded = recorded !== undefined && recorded.events.length > 0
-        const hasNextCall = outcome.kind === 'case-created' || outcome.kind === 'image-sent'
-        return { kind: 'done', position: recorded?.position, continues: isRecorded && hasNextCall }
-      },
-    })
+    const open = (opening: Opening, state: AiReviewState) =>
+      withBeginning(run, state, (begun) => attemptCall({ ...opening, next: planned, consent: checked.consent }, begun))
+    return await outsideCall({ todo, step, store }, target, callOf(run, checked, open))
   } finally {
-    prepared.close?.()
+    checked.close?.()
   }
 }
 
-async function started({ deps, step, todo, target, loaded }: Run, patientId: string): Promise<AiReviewState> {
-  const addresses = await foreignAddresses(deps.store, loaded)
-  const command = { patientId, addresses, now: step.now() }
-  const { state } = await execute(deps.store, target, (current) => startReview(command, current), todo.attempt())
-  return state
+type ReviewCall = OutsideCall<AiReviewState, StartingReview, AiReviewEvent, ProviderAnswer<CallOutcome> | Thrown>
+type Thrown = { readonly kind: 'thrown'; readonly error: unknown }
+
+/** A call after its checks. */
+function callOf(run: Run, checked: CheckedCall, open: ReviewCall['open']): ReviewCall {
+  const { step } = run
+  return {
+    open,
+    isOpen: isStarting,
+    waitsUntil: callWaitsUntil,
+    async call(signal) {
+      try {
+        return await checked.send(signal)
+      } catch (error) {
+        return { kind: 'thrown', error }
+      }
+    },
+    async conclude(answer, called, attempt) {
+      const outcome = outcomeOf(answer, run, called)
+      const command = { of: answeredOf(attempt, answer), outcome, now: step.now() }
+      const hasNextCall = outcome.kind === 'case-created' || outcome.kind === 'image-sent'
+      const ended = hasNextCall ? await nextCallOf(run, called, command, attempt) : undefined
+      if (ended !== undefined) return ended
+      const recorded = (await isLost(run, outcome))
+        ? undefined
+        : await attempt.record((state) => recordOutcome(command, state))
+      if (answer.kind === 'thrown') throw answer.error
+      // An attempt that no longer counts records nothing: another worker is at it.
+      const isRecorded = recorded !== undefined && recorded.events.length > 0
+      return { kind: 'done', position: recorded?.position, continues: isRecorded && hasNextCall }
+    },
+  }
+}
+
+/**
+ * Makes the next call at once, and records its attempt with the outcome of the call before. Undefined if the checks
+ * before the next call take long or fail: they must not keep the outcome from the stream.
+ */
+async function nextCallOf(
+  run: Run,
+  called: StartingReview,
+  command: RecordOutcome,
+  attempt: Parameters<ReviewCall['conclude']>[2],
+): Promise<StepOutcome | undefined> {
+  const { deps, step } = run
+  if (step.mayCallAgain !== true || !step.hasTime() || deps.provider.openForMs() > 0) return undefined
+  const after = recordOutcome(command, called).reduce(aiReviews.evolve, called)
+  const planned = nextCall(after, step.now(), step.endedLeases)
+  if (!isStarting(after) || planned.kind !== 'call' || planned.call === 'result') return undefined
+  const next: Run = { todo: run.todo, deps, step, target: run.target, loaded: after, planned }
+  const checking = checkedCall(next, after)
+  const checked = await limited(nextChecksMs, checking).catch(() => undefined)
+  if (checked?.kind !== 'ready') {
+    void checking.then((late) => late.kind === 'ready' && late.close?.()).catch(() => undefined)
+    return undefined
+  }
+  try {
+    if (!step.hasTime() || (await successorOf(deps.store, after)) !== null) return undefined
+    const open = (opening: Opening, state: AiReviewState): AiReviewEvent[] => {
+      const recorded = recordOutcome(command, state)
+      const attempted = attemptCall(
+        { ...opening, next: planned, consent: checked.consent },
+        recorded.reduce(aiReviews.evolve, state),
+      )
+      return recorded.length === 0 || attempted.length === 0 ? [] : [...recorded, ...attempted]
+    }
+    return await attempt.recordAndCall(callOf(next, checked, open))
+  } finally {
+    checked.close?.()
+  }
+}
+
+interface CheckedCall extends PreparedCall {
+  readonly consent: AttemptCall['consent']
+}
+
+/** The planned call after the check of consent, or the outcome of what prevents it. */
+async function checkedCall(run: Run, review: StartingReview): Promise<CheckedCall | CallOutcome> {
+  const { deps, step, todo } = run
+  const checkedAt = step.now()
+  const question = { orgId: todo.orgId, patientId: review.patientId ?? '', code: requiredConsentCode }
+  const { answer, decisionId } = await callOutside(step, (signal) => deps.consent.check(question, signal))
+  if (answer === 'unavailable') return deferred(run, review, 'consent_check_unavailable')
+  if (answer === 'not-granted') return failed('consent_missing')
+  const prepared = await preparedCall(run, review)
+  return prepared.kind === 'ready' ? { ...prepared, consent: { checkedAt, decisionId } } : prepared
+}
+
+/**
+ * The start of the review. If the review did not know its patient, a withdrawal of consent would not find it. Then the
+ * start is recorded before the check of consent.
+ */
+async function started(run: Run, patientId: string): Promise<{ readonly run: Run; readonly review: AiReviewState }> {
+  const { deps, step, todo, target, loaded } = run
+  const beginning = { patientId, addresses: await foreignAddresses(deps.store, loaded), now: step.now() }
+  if (loaded.patientId === patientId)
+    return { run: { ...run, beginning }, review: startReview(beginning, loaded).reduce(aiReviews.evolve, loaded) }
+  const { state } = await execute(deps.store, target, (current) => startReview(beginning, current), todo.attempt())
+  return { run, review: state }
+}
+
+/** The facts of a decision, after the start of the review if that is not recorded yet. */
+function withBeginning(
+  { beginning }: Run,
+  state: AiReviewState,
+  decide: (begun: AiReviewState) => AiReviewEvent[],
+): AiReviewEvent[] {
+  const facts = beginning === undefined ? [] : startReview(beginning, state)
+  const others = decide(facts.reduce(aiReviews.evolve, state))
+  return others.length === 0 ? [] : [...facts, ...others]
 }
 
 /** Records the outcome of a check before the call. */
@@ -124,7 +214,8 @@ async function withoutCall(run: Run, outcome: CallOutcome): Promise<StepOutcome>
   const { deps, step, todo, target, planned } = run
   const command = { of: { unattempted: planned, endedLeases: step.endedLeases }, outcome, now: step.now() }
   const context = outcomeCommand(todo.attempt())
-  return appends(deps.store, target, (state) => recordOutcome(command, state), context)
+  const decide = (state: AiReviewState) => withBeginning(run, state, (begun) => recordOutcome(command, begun))
+  return appends(deps.store, target, decide, context)
 }
 
 /** A review that has lost its slot must not end the assessment: its successor is at work. */

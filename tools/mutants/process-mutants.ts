@@ -90,7 +90,7 @@ export const processMutants: readonly Mutant[] = [
     fault: 'the provider is called before the attempt is in the stream',
     file: 'processes/ai-review/start.steps.ts',
     at: 'start / outsideCall()',
-    becomes: 'callOutside(step, prepared.send).then(() => $self)',
+    becomes: 'callOutside(step, checked.send).then(() => $self)',
     caughtBy: { [startStep]: 'by a stop has no outcome: its attempt stays open for the next worker' },
   },
   {

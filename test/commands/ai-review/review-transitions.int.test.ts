@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { ids } from '../../streams/facts.ts'
 import { mortal } from '../../processes/users/mortal-process.ts'
+import type { Running } from '../../processes/ai-review/review-steps.ts'
 import { openReviewApi, refusalOf, type ReviewApi } from './review-api.ts'
 
 /* Every row of the table in section 3.2 of the interface specification, over HTTP. */
@@ -184,22 +185,31 @@ test('a poll that is due after the deadline is still made once', async () => {
 })
 
 /** Runs a job in a process that dies after so many appends, between the answer of the provider and its record. */
-async function dies(id: string, appends: number, outcome: string, job: 'start' | 'poll' = 'start'): Promise<void> {
+async function dies(
+  id: string,
+  appends: number,
+  outcome: string,
+  job: 'start' | 'poll' = 'start',
+  running: Running = {},
+): Promise<void> {
   await api.world.provider.reset()
   const dying = mortal(api.world.deps, appends)
-  expect(await api.run(job, id, { deps: dying.deps })).toMatchObject({ error: expect.any(Error) })
+  expect(await api.run(job, id, { ...running, deps: dying.deps })).toMatchObject({ error: expect.any(Error) })
   expect(dying.killedBefore()).toBe(`ai_review: ${outcome}`)
   // The lease of the attempt.
   api.world.pass(60)
 }
 
 test.each([
-  ['case', 'pending', 2, 'AiReviewProviderCaseCreated', ['case 200', 'case 200']],
+  ['case', 'pending', 1, 'AiReviewProviderCaseCreated', ['case 200', 'case 200']],
   ['image', 'in_progress', 1, 'AiReviewImageSent', ['image 200', 'case 200']],
+  // A run that calls again appends the outcome with the next attempt.
+  ['case', 'pending', 1, 'AiReviewProviderCaseCreated, AiReviewCallAttempted', ['case 200', 'case 200']],
+  ['image', 'in_progress', 1, 'AiReviewImageSent, AiReviewCallAttempted', ['image 200', 'case 200']],
 ] as const)('an open attempt of %s abandons its provider case', async (_, state, appends, outcome, calls) => {
   const id = await reviewIn(state)
   const before = at(await api.review(id), 'providerCaseId')
-  await dies(id, appends, outcome)
+  await dies(id, appends, outcome, 'start', { mayCallAgain: outcome.includes(',') })
   expect(at(await api.review(id), 'providerCaseId')).toBe(before)
   await api.run('start', id)
   expect(await api.calls()).toEqual(calls)
@@ -219,6 +229,15 @@ test('an open attempt of process is repeated on the same provider case, with the
   expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', providerCaseId: before })
   const sent = (await api.world.provider.calls()).filter(({ call }) => call === 'process')
   expect(new Set(sent.map(({ checksum }) => checksum))).toEqual(new Set([at(await api.review(id), 'providerChecksum')]))
+})
+
+test('an open attempt of process of a run that calls again is repeated on the same provider case', async () => {
+  const id = await reviewIn('pending')
+  await dies(id, 3, 'AiReviewProcessingAccepted', 'start', { mayCallAgain: true })
+  const before = at(await api.review(id), 'providerCaseId')
+  await api.run('start', id)
+  expect(await api.calls()).toEqual(['case 200', 'image 200', 'process 200', 'process 200'])
+  expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', providerCaseId: before })
 })
 
 test('a poll whose answer was not recorded is repeated, and the review completes once', async () => {

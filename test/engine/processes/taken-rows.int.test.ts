@@ -90,13 +90,15 @@ const claims = async () =>
 
 /** Lets something happen to the next statement that claims the rows that it writes. */
 function atTheClaim(happens: (write: () => Promise<unknown>) => Promise<unknown>): void {
-  const query = world.pool.query.bind(world.pool)
-  const spied = vi.spyOn(world.pool, 'query').mockImplementation((...given: unknown[]) => {
-    const write = (): Promise<unknown> => Reflect.apply(query, undefined, given)
+  const { pool } = world
+  const send = pool.query.bind(pool)
+  function query(...given: unknown[]): unknown {
+    const write = (): Promise<unknown> => Reflect.apply(send, undefined, given)
     if (!JSON.stringify(given).includes('insert into runtime.claims')) return write()
-    spied.mockRestore()
+    Reflect.deleteProperty(pool, 'query')
     return happens(write)
-  })
+  }
+  Object.assign(pool, { query })
 }
 
 const keys: string[] = []

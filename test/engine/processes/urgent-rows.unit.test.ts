@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineProcess, Nothing, step } from '../../../engine/processes/define-process.ts'
-import { insertSelect, type RowChange } from '../../../engine/projections/projector.ts'
+import { insertSelect, type Expression, type RowChange } from '../../../engine/projections/projector.ts'
 import {
   insertRow,
   patchRow,
@@ -22,7 +22,7 @@ const soon = '2026-03-01T10:00:00.400Z'
 const later = '2026-03-01T10:00:02.000Z'
 const key = { key: 'k', step: 'remind' }
 const row = (dueAt: string) => ({ ...key, orgId: 'o', dueAt, payload: {} })
-const selected = (due_at: object) =>
+const selected = (due_at: Expression) =>
   insertSelect(todoTable, {
     from: todoTable,
     where: { key: 'k' },
@@ -30,7 +30,7 @@ const selected = (due_at: object) =>
       key: { column: 'key' },
       step: { value: 'remind' },
       payload: { column: 'payload' },
-      ...{ due_at: due_at as { readonly value: string } },
+      due_at,
     },
   })
 

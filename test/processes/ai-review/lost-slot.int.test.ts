@@ -110,7 +110,7 @@ describe('a review that loses its slot during a step', () => {
       await superseding(old)
     }
     expect(await runReviewStep(world, 'start', old.aiReviewId)).toEqual({ kind: 'done' })
-    expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested', 'AiReviewStarted'])
+    expect(await recordedTypes(world, old.aiReviewId)).toEqual(['AiReviewRequested'])
     expect(await world.provider.caseCalls()).toEqual([])
   })
 

@@ -52,6 +52,8 @@ export async function seedReview(
 export interface Running {
   readonly deps?: ProcessDependencies
   readonly signal?: AbortSignal
+  /** As workers let a step do. Default: one call in a run. */
+  readonly mayCallAgain?: boolean
   readonly todo?: Partial<TodoRow>
 }
 

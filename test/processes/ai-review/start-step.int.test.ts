@@ -72,6 +72,92 @@ it('records what was sent, and how each call was answered', async () => {
   expect(answered).toEqual(attempts.map((attemptId) => ({ attemptId, status: 200, durationMs })))
 })
 
+it('records the start before it checks consent if the review did not know its patient', async () => {
+  const review = await newReview()
+  world.services.patientId = randomUUID()
+  world.services.consent = 'withdrawn'
+  let before: string[] = []
+  world.services.before = async (route) => {
+    if (route.includes('/v1/consent-records')) before = await recordedTypes(world, review)
+  }
+  await start(review)
+  expect(before).toEqual(['AiReviewRequested', 'AiReviewStarted'])
+  expect(await recordedTypes(world, review)).toEqual([...before, 'AiReviewFailed'])
+})
+
+describe('a run that may call again', () => {
+  const mayCallAgain = true
+  /** Lets this happen when the run checks consent before its second call. */
+  function beforeSecondCheck(happen: () => Promise<unknown> | void): void {
+    let checks = 0
+    world.services.before = async (route) => {
+      if (!route.includes('/v1/consent-records')) return
+      checks += 1
+      if (checks === 2) await happen()
+    }
+  }
+
+  it('records each outcome with the next attempt, and checks consent before it', async () => {
+    const review = await newReview()
+    expect(await start(review, { mayCallAgain })).toEqual({
+      kind: 'done',
+      position: expect.anything(),
+      continues: false,
+    })
+    expect((await world.provider.caseCalls()).map(({ call }) => call)).toEqual(['case', 'image', 'process'])
+    const appends: string[][] = []
+    let before: string | undefined
+    for await (const { type, metadata } of world.otherStore.readStream(aiReviews.of(world.orgId, review).stream)) {
+      if (metadata.commandId === before) appends.at(-1)?.push(type)
+      else appends.push([type])
+      before = metadata.commandId
+    }
+    expect(appends).toEqual([
+      ['AiReviewRequested'],
+      ['AiReviewStarted', 'AiReviewCallAttempted'],
+      ['AiReviewProviderCaseCreated', 'AiReviewCallAttempted'],
+      ['AiReviewImageSent', 'AiReviewCallAttempted'],
+      ['AiReviewProcessingAccepted'],
+    ])
+    const events = await recorded(world, review)
+    const attempts = events.flatMap((event) => (event.type === 'AiReviewCallAttempted' ? [event.data] : []))
+    expect(attempts.map(({ call, consentDecisionId }) => [call, consentDecisionId])).toEqual([
+      ['case', ids.consent],
+      ['image', ids.consent],
+      ['process', ids.consent],
+    ])
+    const answered = events.flatMap(({ data }) => ('answered' in data ? [data.answered?.attemptId] : []))
+    expect(answered).toEqual(attempts.map(({ attemptId }) => attemptId))
+  })
+
+  it.each<[string, (review: string, controller: AbortController) => Promise<unknown> | void]>([
+    ['consent was withdrawn meanwhile', () => void (world.services.consent = 'withdrawn')],
+    ['its checks hang', unanswered],
+    ['the worker stops during its checks', (_, controller) => controller.abort()],
+  ])('records the outcome alone, and makes no further call, if %s', async (_, happens) => {
+    const review = await newReview()
+    const controller = new AbortController()
+    beforeSecondCheck(() => happens(review, controller))
+    await start(review, { mayCallAgain, signal: controller.signal })
+    expect((await recordedTypes(world, review)).slice(1)).toEqual([
+      'AiReviewStarted',
+      'AiReviewCallAttempted',
+      'AiReviewProviderCaseCreated',
+    ])
+    expect((await world.provider.caseCalls()).map(({ call }) => call)).toEqual(['case'])
+  })
+
+  it('records nothing and calls no more if the review has ended meanwhile', async () => {
+    const review = await newReview()
+    const stream = aiReviews.of(world.orgId, review).stream
+    const cancelled = fact('AiReviewCancelled', { aiReviewId: review })
+    beforeSecondCheck(() => world.otherStore.append({ fold: aiReviews, stream }, 2n, [cancelled], contextOf(world)))
+    expect(await start(review, { mayCallAgain })).toMatchObject({ kind: 'done', continues: false })
+    expect((await recordedTypes(world, review)).slice(2)).toEqual(['AiReviewCallAttempted', 'AiReviewCancelled'])
+    expect((await world.provider.caseCalls()).map(({ call }) => call)).toEqual(['case'])
+  })
+})
+
 it('records no decision of a consent service that names it in another form', async () => {
   const server = await startOutsideServer(() => ({ status: 200, body: { status: 'granted', record: { id: 7 } } }))
   const review = await newReview()
@@ -255,7 +341,7 @@ describe('a call that is cut off', () => {
 
   it.each([
     ['/v1/clinical-api/cases/', []],
-    ['/v1/consent-records', ['AiReviewStarted']],
+    ['/v1/consent-records', []],
   ])('by a stop during a call of %s records no outcome either', async (path, recordedBefore) => {
     const review = await newReview()
     const controller = new AbortController()
