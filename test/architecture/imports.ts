@@ -106,7 +106,7 @@ export const importRules: readonly ImportRule[] = [
   { of: 'examples/', may: ['examples/'] },
   {
     of: 'tools/bench/',
-    may: ['tools/bench/', 'test/support/', 'app/', ...stages],
+    may: ['tools/bench/', 'tools/sample.ts', 'test/support/', 'app/', ...stages],
     // Servers that answer with the bytes of the node, and do nothing else.
     except: { files: /^tools\/bench\/node\//, may: [/^packages\/embedded-eventstore\//] },
   },

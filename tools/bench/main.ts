@@ -1,4 +1,5 @@
 import { keepCompiled } from '../../platform/kit/compile-cache.ts'
+import { sampleOf } from '../sample.ts'
 import { chosenBenchmarks, settingsOf, usage } from './harness/command-line.ts'
 import { table, writeReport } from './harness/report.ts'
 import { runBenchmarks } from './harness/run.ts'
@@ -22,7 +23,8 @@ keepCompiled()
 // An interrupt ends the run, and an exit handler ends everything that the run started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
-const { rows, isBroken } = await runBenchmarks(chosen, asked.settings, (line) => console.error(line))
+const some = asked.sample === undefined ? chosen : sampleOf(chosen, asked.sample)
+const { rows, isBroken } = await runBenchmarks(some, asked.settings, (line) => console.error(line))
 console.log(table(rows))
 if (asked.json !== undefined) writeReport(asked.json, rows, asked.settings)
 process.exit(isBroken ? 1 : 0)

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { sampleOf } from '../sample.ts'
 import { allMutants } from './all-mutants.ts'
 import { catchersOf, type Catcher, type Mutant } from './mutant.ts'
 import { Clone, type Ending } from './planting.ts'
@@ -37,14 +38,6 @@ if (values.help || wrong.length > 0) {
   process.exitCode = (await runAll(values.sample === undefined ? chosen : sampleOf(chosen, Number(values.sample))))
     ? 0
     : 1
-}
-
-function sampleOf(mutants: readonly Mutant[], count: number): readonly Mutant[] {
-  return mutants
-    .map((mutant) => ({ mutant, place: Math.random() }))
-    .toSorted((one, other) => one.place - other.place)
-    .slice(0, count)
-    .map(({ mutant }) => mutant)
 }
 
 async function runAll(mutants: readonly Mutant[]): Promise<boolean> {

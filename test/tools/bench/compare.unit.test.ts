@@ -4,6 +4,7 @@ import { atLeast, atMost, compare, isFarOff, single, type Goal } from '../../../
 import { chosenBenchmarks, settingsOf } from '../../../tools/bench/harness/command-line.ts'
 import { table } from '../../../tools/bench/harness/report.ts'
 import { runBenchmarks } from '../../../tools/bench/harness/run.ts'
+import { sampleOf } from '../../../tools/sample.ts'
 
 const compared = (ours: readonly number[], other: readonly number[], goal: Goal) => {
   const next = (values: readonly number[]) => {
@@ -23,6 +24,14 @@ const compared = (ours: readonly number[], other: readonly number[], goal: Goal)
 test('compares round by round, without the first round', async () => {
   const [outcome] = await compare(compared([900, 1, 2, 3], [1, 2, 4, 6], atLeast(0.5)), 3)
   expect(outcome).toMatchObject({ ratio: 0.5, spread: 0, verdict: 'holds', ours: { median: 2 }, other: { median: 4 } })
+})
+
+test('one round is no result, and has no warm-up and no spread', async () => {
+  const outcomes = await compare(compared([3, 1], [1, 1], atLeast(0.5)), 1)
+  expect(outcomes).toMatchObject([{ ratio: 3, spread: NaN, verdict: 'no result' }])
+  expect(table(outcomes).split('\n').at(-1)).toBe(
+    '| 1 | it, per second | a: 3.00 | b: 1.00 | 3.00 |  | ≥ 0.50 | no result |',
+  )
 })
 
 test('reports a missed goal, a reached goal, and no result', async () => {
@@ -63,9 +72,8 @@ test('the quick form tries a ratio three times before it counts as broken', asyn
     }
     return runBenchmarks([benchmark], quick, () => {})
   }
-  // Each try measures twice, the first time as a warm-up.
-  expect(await run([0, 0, 0, 0, 0, 1])).toMatchObject({ isBroken: false, rows: [{ ratio: 1 }] })
-  expect(await run([0, 0, 0, 0, 0, 0, 1])).toMatchObject({ isBroken: true, rows: [{ ratio: 0 }] })
+  expect(await run([0, 0, 1])).toMatchObject({ isBroken: false, rows: [{ ratio: 1 }] })
+  expect(await run([0, 0, 0, 1])).toMatchObject({ isBroken: true, rows: [{ ratio: 0 }] })
 })
 
 test('a failed benchmark becomes a row, and the next one runs', async () => {
@@ -94,7 +102,8 @@ test('parses the command line', () => {
     names: ['a'],
     list: false,
     json: 'out.json',
-    settings: { quick: true, rounds: 2, events: undefined, realUrl: undefined },
+    sample: undefined,
+    settings: { quick: true, rounds: 1, events: undefined, realUrl: undefined },
   })
   expect(settingsOf(['--rounds', '7', '--events', '1000'], 'esdb://x')?.settings).toEqual({
     quick: false,
@@ -102,11 +111,21 @@ test('parses the command line', () => {
     events: 1000,
     realUrl: 'esdb://x',
   })
-  for (const wrong of [['--rounds', '0'], ['--events', 'many'], ['--unknown']])
+  expect(settingsOf(['--quick', '--sample', '3'], '')?.sample).toBe(3)
+  for (const wrong of [['--sample', '0'], ['--sample', 'many'], ['--rounds', '0'], ['--events', 'many'], ['--unknown']])
     expect(settingsOf(wrong, undefined)).toBeUndefined()
   const named = (name: string): Benchmark => ({ name, goals: [], about: '', run: async () => {} })
   const all = [named('a'), named('b')]
   expect(chosenBenchmarks(all, [])).toBe(all)
   expect(chosenBenchmarks(all, ['b'])?.map(({ name }) => name)).toEqual(['b'])
   expect(chosenBenchmarks(all, ['c'])).toBeUndefined()
+})
+
+test('a sample contains some of them, each once', () => {
+  const all = [1, 2, 3, 4, 5]
+  const sample = sampleOf(all, 3)
+  expect(new Set(sample.filter((one) => all.includes(one))).size).toBe(3)
+  expect(new Set(sampleOf(all, 9))).toEqual(new Set(all))
+  const firsts = Array.from({ length: 200 }, () => sampleOf(all, 1)[0])
+  expect(new Set(firsts)).toEqual(new Set(all))
 })

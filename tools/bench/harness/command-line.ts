@@ -5,6 +5,8 @@ export interface Asked {
   readonly names: readonly string[]
   readonly list: boolean
   readonly json: string | undefined
+  /** How many of the benchmarks run, chosen at random. Undefined: each. */
+  readonly sample: number | undefined
   readonly settings: BenchSettings
 }
 
@@ -14,6 +16,7 @@ const options = {
   events: { type: 'string' },
   rounds: { type: 'string' },
   json: { type: 'string' },
+  sample: { type: 'string' },
 } as const
 
 /** The requests of the command line. Undefined when it is invalid. */
@@ -21,12 +24,13 @@ export function settingsOf(args: readonly string[], realUrl: string | undefined)
   const parsed = parsedOf(args)
   if (parsed === undefined) return undefined
   const { values, positionals } = parsed
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
+  const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
   const events = values.events === undefined ? undefined : Number(values.events)
+  const sample = values.sample === undefined ? undefined : Number(values.sample)
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1
-  if (!isCount(rounds) || (events !== undefined && !isCount(events))) return undefined
+  if (![rounds, events, sample].every((value) => value === undefined || isCount(value))) return undefined
   const settings = { quick: values.quick, rounds, events, realUrl: realUrl === '' ? undefined : realUrl }
-  return { names: positionals, list: values.list, json: values.json, settings }
+  return { names: positionals, list: values.list, json: values.json, sample, settings }
 }
 
 /** The named benchmarks, or all without a name. Undefined for an unknown name. */
@@ -41,7 +45,7 @@ export function chosenBenchmarks(
 
 export function usage(benchmarks: readonly Benchmark[]): string {
   const names = benchmarks.map(({ name }) => name).join(' | ')
-  return `usage: npm run bench -- [${names}]… [--quick] [--rounds N] [--events N] [--json FILE] [--list]`
+  return `usage: npm run bench -- [${names}]… [--quick] [--sample N] [--rounds N] [--events N] [--json FILE] [--list]`
 }
 
 function parsedOf(args: readonly string[]) {

@@ -42,7 +42,7 @@ export interface Outcome {
   readonly unit: string
   readonly ours: { readonly name: string; readonly median: number }
   readonly other: { readonly name: string; readonly median: number }
-  /** Median of the rounds' ratios, and its interquartile range relative to the median. */
+  /** Median of the rounds' ratios, and its interquartile range relative to the median. One round has no spread: NaN. */
   readonly ratio: number
   readonly spread: number
   readonly goal: Goal
@@ -80,11 +80,14 @@ const widestSpread = 0.15
 /** A ratio below this fraction of its goal (or of `reached`) means a fault. A busy machine does not explain it. */
 const farOffFraction = 0.6
 
-/** Measures both sides in turn. The sides alternate in going first. The first round does not count. */
+/**
+ * Measures both sides in turn. The sides alternate in going first. The first round does not count, unless one round was
+ * requested: that shows whether the measurement works, and is no result.
+ */
 export async function compare(comparison: Comparison, rounds: number): Promise<readonly Outcome[]> {
   const { figures, ours, other } = comparison
   const counted = Math.min(rounds, comparison.rounds ?? rounds)
-  const warmUps = comparison.rounds === undefined ? 1 : 0
+  const warmUps = rounds > 1 && comparison.rounds === undefined ? 1 : 0
   const seen: { ours: readonly number[]; other: readonly number[] }[] = []
   for (let round = 0; round < warmUps + counted; round += 1) {
     const oursFirst = round % 2 === 0 ? await ours.measure() : undefined
@@ -149,9 +152,9 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** Interquartile range relative to the median. */
+/** Interquartile range relative to the median. NaN for one value. */
 function spread(values: readonly number[]): number {
-  return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
+  return values.length === 1 ? NaN : (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
 }
 
 /** A quantile of the values, with linear interpolation. NaN without any values. */

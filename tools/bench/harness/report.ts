@@ -38,7 +38,7 @@ function cellsOf(row: Row): readonly string[] {
     `${name}, ${unit}`,
     ...sides,
     ratio.toPrecision(3),
-    `${(spread * 100).toFixed(0)} %`,
+    Number.isNaN(spread) ? '' : `${(spread * 100).toFixed(0)} %`,
     inWords(goal),
     verdict,
   ]

@@ -51,9 +51,8 @@ async function measured(
   for (let attempt = 1; ; attempt += 1) {
     const outcomes = await compare(comparison, rounds)
     for (const { name, ours, other, ratio, spread, verdict } of outcomes) {
-      print(
-        `  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)} (± ${(spread * 50).toFixed(0)} %), ${verdict}`,
-      )
+      const width = Number.isNaN(spread) ? '' : ` (± ${(spread * 50).toFixed(0)} %)`
+      print(`  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)}${width}, ${verdict}`)
     }
     if (!quick || attempt === quickAttempts || !outcomes.some(isFarOff)) return outcomes
   }
