@@ -12,12 +12,14 @@ const watchingSockets = ['egress-corpus', 'own-servers'].map((name) => `test/pla
 const long = [
   'test/end-to-end/apart/**/*.test.ts',
   'test/end-to-end/bad-days/**/*.test.ts',
+  'test/end-to-end/consent/receipts-over-restart.e2e.test.ts',
   'test/end-to-end/hostile/**/*.test.ts',
   'test/end-to-end/main-job/{deadlines,inline-staging,repeats-over-restart,review-renewal,slot-mode-interrupted}.e2e.test.ts',
   'test/app/serve.int.test.ts',
   'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
   'test/end-to-end/backup/own-event-store.e2e.test.ts',
+  'test/examples/**/*.test.ts',
   'test/tools/faults/**/*.test.ts',
   'test/tools/equality/{real-node,interrupted-look}.int.test.ts',
   'test/processes/users/races.int.test.ts',
@@ -63,6 +65,7 @@ export default defineConfig({
     pool: 'forks',
     // A worker loads the sources once for all its files. Vitest restores mocks and settings after each file.
     isolate: false,
+    // For a part, beside other work. The commands that run everything have a machine for themselves, and set more.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // One event store holds one installation, so its test files run one after another.
