@@ -83,6 +83,16 @@ export function demoAddressOf(orgId: string): string {
   return `administrator@${orgId}.example`
 }
 
+/** The address of the operator that a development start creates. */
+export function operatorAddressOf(orgId: string): string {
+  return `operator@${orgId}.example`
+}
+
+/** The operator of the development sign-in at the console. */
+export function createDemoOperator(deps: UserDependencies, person: NewPerson): Promise<Administrator> {
+  return createPerson(deps, operatorPost(false), person)
+}
+
 export function createAdministrator(deps: UserDependencies, person: NewPerson): Promise<Administrator> {
   return createPerson(deps, administratorPost, person)
 }

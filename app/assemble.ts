@@ -41,6 +41,7 @@ import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { backupAgeCheck } from './backup/schedule.ts'
 import { openCallHold } from './call-hold.ts'
+import { createConsole } from './console/console.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider } from './identity-provider.ts'
@@ -55,7 +56,7 @@ import { addRuntimeMetrics } from './runtime-metrics.ts'
 import { pastOfServices } from './as-of/past-of-services.ts'
 import { createExports } from './export/exports.ts'
 import type { PatientExports } from '../contracts/audit/export.ts'
-import { servicesOf, type ServiceDependencies } from './services.ts'
+import { consoleServicesOf, servicesOf, type ServiceDependencies } from './services.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
 import { createWriteProbe } from './write-probe.ts'
@@ -276,6 +277,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const past = given === undefined ? undefined : withPast(given, logger, stop)
   if (past !== undefined) late.resolve(createExports(past))
   const services = past === undefined || !runsApi ? [] : servicesOf(past)
+  const operatorsConsole =
+    past === undefined || !runsApi || configuration.console === 'off'
+      ? undefined
+      : createConsole({ ...past, egress, services: consoleServicesOf(past) })
   const app = await createApplication({
     configuration,
     logger,
@@ -298,6 +303,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),
     ...(accessLog === undefined ? {} : { accessLog }),
+    console: operatorsConsole,
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

@@ -26,6 +26,8 @@ export const Credentials = Type.Object({
   clients: Type.Array(Client),
   /** Those that a start in development created. Files of earlier versions have none. */
   administrators: Type.Optional(Type.Array(Administrator)),
+  /** The development sign-in at the console, with an operator that a start in development created. */
+  console: Type.Optional(Type.Object({ url: Type.String(), email: Type.String(), password: Type.String() })),
   eventstore_url: nullableText,
   database_url: nullableText,
   provider_url: nullableText,

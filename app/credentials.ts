@@ -12,7 +12,13 @@ import type { Configuration } from '../platform/configuration/configuration.ts'
 import { Problem } from '../platform/http/problems.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { createAdministrator, demoAddressOf, type Administrator } from './administrators.ts'
+import {
+  createAdministrator,
+  createDemoOperator,
+  demoAddressOf,
+  operatorAddressOf,
+  type Administrator,
+} from './administrators.ts'
 import { registerFirst, registerOnce, seedPermissions, seedScopes, seedTemplates } from './client-registration.ts'
 import type { StandIns } from './embedded.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
@@ -28,9 +34,21 @@ export async function keepCredentials(
   configuration: Configuration,
   { controlSecret, mailboxUrl, chatUrl }: StandIns = noStandIns,
 ): Promise<Credentials> {
-  const kept = withServiceScopes((await readCredentials(configuration.dataDir)) ?? newIdentities())
+  const { console: known, ...kept }: Identities = withServiceScopes(
+    (await readCredentials(configuration.dataDir)) ?? newIdentities(),
+  )
+  const hasForm = configuration.profile === 'development' && configuration.idpMode === 'mock'
   const credentials: Credentials = {
     ...kept,
+    ...(hasForm
+      ? {
+          console: {
+            url: `${configuration.baseUrl}/console`,
+            email: operatorAddressOf(kept.org_id),
+            password: configuration.consolePassword ?? known?.password ?? randomBytes(18).toString('base64url'),
+          },
+        }
+      : {}),
     base_url: configuration.baseUrl,
     admin_api_secret: configuration.adminApiSecret ?? null,
     eventstore_url: configuration.esdbUrl ?? null,
@@ -49,7 +67,8 @@ async function writeCredentials({ dataDir }: Configuration, credentials: Credent
 }
 
 /**
- * In development, creates one administrator for each organisation of the credentials, and then names them in the file.
+ * In development, creates one administrator for each organisation of the credentials and names them in the file, and the
+ * operator of the console.
  * An identity provider that is away does not hold up the start: the next start tries again.
  */
 export async function keepAdministrators(
@@ -59,19 +78,25 @@ export async function keepAdministrators(
 ): Promise<Credentials> {
   const { configuration } = deps
   if (configuration.profile !== 'development') return credentials
+  const created = async (create: () => Promise<Administrator>): Promise<readonly Administrator[]> => {
+    try {
+      return [await create()]
+    } catch (error) {
+      if (!isFaultOfProvider(error)) throw error
+      logger.warn({ component: 'users', err: error }, 'a demo user is missing; the next start tries again')
+      return []
+    }
+  }
   const administrators: Administrator[] = []
   for (const { org_id: orgId } of credentials.clients) {
     if (orgId === null) continue
     const ordered = { orgId, email: demoAddressOf(orgId), displayName: 'Demo Administrator', isAlone: true }
-    try {
-      administrators.push(await createAdministrator(deps, ordered))
-    } catch (error) {
-      if (!isFaultOfProvider(error)) throw error
-      logger.warn(
-        { component: 'users', err: error },
-        'no administrator of a demo organisation; the next start tries again',
-      )
-    }
+    administrators.push(...(await created(() => createAdministrator(deps, ordered))))
+  }
+  const { console: atConsole, org_id: orgId } = credentials
+  if (atConsole !== undefined) {
+    const ordered = { orgId, email: atConsole.email, displayName: 'Demo Operator', isAlone: true }
+    await created(() => createDemoOperator(deps, ordered))
   }
   const kept = { ...credentials, administrators }
   await writeCredentials(configuration, kept)
@@ -125,7 +150,9 @@ export async function registerClients(
   }
 }
 
-function newIdentities(): Pick<Credentials, 'org_id' | 'product_id' | 'clients'> {
+type Identities = Pick<Credentials, 'org_id' | 'product_id' | 'clients' | 'console'>
+
+function newIdentities(): Identities {
   const [demo, second] = [v4(), v4()]
   const product = v4()
   const client = (orgId: string | null, productId: string | null, scopes: readonly string[]) => ({

@@ -108,12 +108,16 @@ async function startUp(surroundings: Surroundings): Promise<string> {
   const { up } = await import('./up.ts')
   const { configuration, credentials } = await up({ env: process.env, ...surroundings })
   const { base_url: baseUrl, provider_url: providerUrl, mailbox_url: mailboxUrl, chat_url: chatUrl } = credentials
+  const { console: atConsole } = credentials
   // Their addresses contain a secret, and the output of a service is often a log.
   const inCredentials = (member: string) => `the address is ${member} of the credentials`
   return [
     `The platform is ready (profile ${configuration.profile}).`,
     `  API            ${baseUrl}`,
     `  documentation  ${baseUrl}/docs`,
+    ...(configuration.console === 'off'
+      ? []
+      : [`  console        ${baseUrl}/console${atConsole === undefined ? '' : ` (e-mail ${atConsole.email})`}`]),
     `  health         ${baseUrl}/health`,
     `  metrics        ${baseUrl}/metrics`,
     `  provider       ${providerUrl ?? 'none'}`,

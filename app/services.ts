@@ -79,6 +79,25 @@ export type ServiceDependencies = AssessmentDependencies &
   ReadDependencies &
   UserDependencies
 
+/** What the console shows to the person of a session. */
+export function consoleServicesOf(deps: ServiceDependencies): readonly Service[] {
+  const mounts = ['console'] as const
+  return [
+    { prefix: 'operations', documentedAt: 'prefixed', mounts, routes: (app) => operationsRoutes(app, deps) },
+    { prefix: 'audit', documentedAt: 'prefixed', mounts, routes: (app) => timelineRoute(app, deps) },
+    { prefix: 'auth', documentedAt: 'prefixed', mounts, routes: (app) => authReadRoutes(app, deps) },
+    {
+      prefix: 'user-management',
+      documentedAt: 'bare',
+      mounts,
+      routes: (app) => {
+        userReadRoutes(app, deps)
+        roleReadRoutes(app, deps)
+      },
+    },
+  ]
+}
+
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   return [

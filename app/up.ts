@@ -72,6 +72,7 @@ async function start(
     INSTANCE_ID: service.client_id,
     SERVICE_CLIENT_ID: service.client_id,
     SERVICE_CLIENT_SECRET: service.client_secret,
+    CONSOLE_PASSWORD: credentials.console?.password,
     ...settings,
   })
   for (const warning of configuration.warnings)

@@ -37,13 +37,18 @@ export async function reserveForUser(
   return reserve(userReservations(deps), { ...reservation, ...owner, orgId: noOrganisation }, named)
 }
 
+/** The user who has the address, or null. Read from the streams. */
+export function holderOfAddress(deps: ReservationDependencies, email: string): Promise<string | null> {
+  return holderOf(userReservations(deps), noOrganisation, addressKey(email))
+}
+
 /** The member of the organisation who has the address. Read from the streams, so the answer is current. */
 export async function userWithAddress(
   deps: ReservationDependencies,
   email: string,
   orgId: TenantId,
 ): Promise<string | null> {
-  const userId = await holderOf(userReservations(deps), noOrganisation, addressKey(email))
+  const userId = await holderOfAddress(deps, email)
   if (userId === null) return null
   const { state } = await deps.store.load(users.of(userId))
   const isMember = isUser(state) && [...state.memberships.values()].some((one) => one.organisationId === orgId)

@@ -68,6 +68,19 @@ const runtimeTables = `
     seen_at timestamptz not null,
     checks jsonb not null
   );
+  create table if not exists runtime.console_sessions (
+    id bytea primary key,
+    user_id uuid not null,
+    org_id uuid not null,
+    sealed_id_token bytea,
+    started_at timestamptz not null,
+    seen_at timestamptz not null,
+    ends_at timestamptz not null
+  );
+  create table if not exists runtime.console_sign_ins (
+    state bytea primary key,
+    ends_at timestamptz not null
+  );
 `
 
 /** Columns that newer versions added, by table. */

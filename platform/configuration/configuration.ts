@@ -292,6 +292,21 @@ const settings = {
     meaning: 'Client of the realm whose service account manages users',
   }),
   keycloakClientSecret: optional('KEYCLOAK_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true }),
+  console: setting('CONSOLE', oneOf('on', 'off'), 'on', {
+    meaning: 'Whether the API role serves the console for operators at /console',
+  }),
+  consolePassword: optional('CONSOLE_PASSWORD', text({ minLength: 8, maxLength: 255 }, '8 to 255 characters'), {
+    meaning:
+      'Password of the development sign-in at the console, the same for every user. It counts with IDP_MODE=mock only; `serve` has no sign-in there without it',
+    isSecret: true,
+    shownDefault: 'for `npm start` in credentials.json',
+  }),
+  consoleSessionSeconds: setting('CONSOLE_SESSION_SECONDS', integer(1, daySeconds, 's'), '28800', {
+    meaning: 'Longest life of a session at the console',
+  }),
+  consoleIdleSeconds: setting('CONSOLE_IDLE_SECONDS', integer(1, daySeconds, 's'), '1800', {
+    meaning: 'A session at the console ends after this time without a request of its person',
+  }),
   providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), {
     meaning: 'Address of the inference provider. Required in production, where the simulator is refused',
     shownDefault: 'embedded simulator',

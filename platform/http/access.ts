@@ -83,7 +83,12 @@ export interface AccessOptions {
   /** A hash with a key of the installation. */
   readonly pseudonymOf: (text: string) => string
   readonly logger: Logger
+  /** The person of the session of a request to the console. Rejects with a problem. Default: there is no console. */
+  readonly personOf?: ((request: FastifyRequest) => Promise<Caller>) | undefined
 }
+
+/** Stands for the client of callers at the console. */
+export const consoleClient = 'console'
 
 const nobody: Caller = {
   clientId: 'anonymous',
@@ -100,7 +105,14 @@ const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAd
  * Returns the check that runs before the body of a request is read. It resolves to the caller or rejects with a
  * problem.
  */
-export function createAuthorization({ configuration, actors, verifyToken, pseudonymOf, logger }: AccessOptions) {
+export function createAuthorization({
+  configuration,
+  actors,
+  verifyToken,
+  pseudonymOf,
+  logger,
+  personOf,
+}: AccessOptions) {
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
@@ -126,7 +138,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
   async function authorizeAdmin(request: FastifyRequest, access: AdminAccess): Promise<Caller> {
     const { admin: permission, orScope } = access
     const secret = request.headers['x-admin-api-secret']
-    if (secret !== undefined) {
+    if (secret !== undefined && request.routeOptions.config.isForConsole !== true) {
       const caller = await admitBySecret(request, secret)
       const admission = {
         actor: 'bootstrap',
@@ -163,6 +175,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
   }
 
   async function authenticate(request: FastifyRequest): Promise<Caller> {
+    if (request.routeOptions.config.isForConsole === true && personOf !== undefined) return personOf(request)
     const token = await verifyBearer(request)
     return {
       clientId: token.clientId,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../observability/health.ts'
 import type { LogFields, Logger } from '../observability/logging.ts'
@@ -13,6 +13,7 @@ import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
 import { requireClearHead } from './clear-head.ts'
 import { commonHeaders, contractVersion } from './common-headers.ts'
+import { consoleHeaders } from './console-headers.ts'
 import { limitConnections } from './connection-limits.ts'
 import { allowOrigins } from './cross-origin.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
@@ -53,6 +54,8 @@ export interface ApplicationOptions {
   readonly readYourWrites: ReadYourWrites
   /** Contains each access before its answer leaves. Default: none (tests). */
   readonly accessLog?: AccessLog
+  /** Default: none. */
+  readonly console?: Console | undefined
   /** Called before a GET answers that a record does not exist. Default: always true (tests). */
   readonly isCurrent?: IsCurrent
   /** True once the stop has started. New requests are refused while running ones finish. */
@@ -63,6 +66,16 @@ export interface ApplicationOptions {
   readonly clockMs?: () => number
   /** Semantic version of the contract, sent as API-Version. */
   readonly version?: string
+}
+
+/** The pages for operators below `/console`. */
+export interface Console {
+  /** Their data: these services, as they answer the person of a session. */
+  readonly services: readonly Service[]
+  /** @throws Problem `session-missing`, `csrf-refused` */
+  readonly personOf: (request: FastifyRequest) => Promise<Caller>
+  /** Adds the pages, and the routes of the session. */
+  readonly addPages: (app: FastifyInstance) => void
 }
 
 /** Bytes of a form, and of any body at a route without access control. */
@@ -101,9 +114,14 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     clientErrorHandler: createClientErrorHandler(version),
     // An undecodable address is refused before the hooks that set the common headers.
     frameworkErrors: (error, request, reply) => {
-      reply.headers(
-        commonHeaders({ requestId: request.id, traceparent: traceparentFrom(request.headers['traceparent']), version }),
-      )
+      reply.headers({
+        ...commonHeaders({
+          requestId: request.id,
+          traceparent: traceparentFrom(request.headers['traceparent']),
+          version,
+        }),
+        ...consoleHeaders(request.url),
+      })
       onError(error, request, reply)
     },
     schemaController: {
@@ -154,6 +172,10 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addMetricsRoutes(app, schemas, options.metrics, prefixes)
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
+  if (options.console !== undefined) {
+    options.console.addPages(app)
+    for (const service of options.console.services) await mountService(app, service, schemas)
+  }
   return app
 }
 
@@ -202,13 +224,16 @@ function deprecationHeaders({ since, sunset }: { readonly since: Date; readonly 
 }
 
 function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, version: string): void {
-  const authorize = createAuthorization(options)
+  const authorize = createAuthorization({ ...options, personOf: options.console?.personOf })
   app.addHook('onRequest', async (request, reply) => {
     const { config } = request.routeOptions
     request.correlationId = randomUUID()
     request.traceparent = traceparentFrom(request.headers['traceparent'])
     request.documentedBase = config.documentedBase ?? ''
-    reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
+    reply.headers({
+      ...commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }),
+      ...consoleHeaders(request.url),
+    })
     if (config.deprecation !== undefined) reply.headers(deprecationHeaders(config.deprecation))
     requireClearHead(request.raw)
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')

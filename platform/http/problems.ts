@@ -157,6 +157,16 @@ export const problems = {
     'The administrator secret is not accepted',
     'X-Admin-Api-Secret is switched off, or its value is wrong.',
   ),
+  'session-missing': refusal(
+    401,
+    'There is no session',
+    'The request has no session of the console, or it has ended. Sign in at /console/sign-in.',
+  ),
+  'csrf-refused': refusal(
+    403,
+    'The request does not come from a page of the console',
+    'A write needs `X-CSRF-Token` with the `csrf_token` of `GET /console/session`, and the origin of the console.',
+  ),
   'insufficient-scope': refusal(
     403,
     'The token lacks a scope',

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Configuration } from '../configuration/configuration.ts'
 import { problem } from './problems.ts'
-import type { Caller } from './access.ts'
+import { consoleClient, type Caller } from './access.ts'
 import { createFailureDelays, type FailureDelays } from './failure-delays.ts'
 import {
   createTokenBuckets,
@@ -92,7 +92,8 @@ export function createRateLimits({ configuration, now = () => performance.now() 
       if (caller.clientId === 'anonymous' || isOurs(caller.clientId)) return
       const orgId = caller.orgId ?? caller.actor?.orgId ?? null
       const counted = [
-        countedBy(limits.client, caller.clientId),
+        // Persons at the console share its name.
+        countedBy(limits.client, caller.clientId === consoleClient ? (caller.actor?.userId ?? '') : caller.clientId),
         orgId === null ? undefined : countedBy(limits.organisation, orgId.toLowerCase()),
         routeOptions.config.rateLimit === 'creates' ? countedBy(limits.creates, caller.clientId) : undefined,
       ]

@@ -39,14 +39,14 @@ export type ServicePrefix =
   | 'audit'
   | 'operations'
 
-type Mount = 'prefixed' | 'gateway' | 'bare'
+type Mount = 'prefixed' | 'gateway' | 'bare' | 'console'
 
 /** One service: one route table, served at up to three mounts. */
 export interface Service {
   readonly prefix: ServicePrefix
   /** The mount whose paths the specification writes: `/v1/<prefix>/…` or bare `/v1/…`. Location and OpenAPI use it. */
   readonly documentedAt: 'prefixed' | 'bare'
-  /** All three when omitted: `/v1/<prefix>`, `/v1/<prefix>/v1`, `/v1`. */
+  /** `/v1/<prefix>`, `/v1/<prefix>/v1` and `/v1` when omitted. `console`: for the person of a session. */
   readonly mounts?: readonly Mount[]
   routes(app: ServiceApp): void
   /** Routes whose address a standard fixes: below the host, and not below a mount. */
@@ -81,6 +81,8 @@ declare module 'fastify' {
     takesWait?: boolean
     /** The route is deprecated since an instant, and answers until another one at least. */
     deprecation?: { readonly since: Date; readonly sunset: Date }
+    /** Set by the platform: the caller is the person of a session of the console. Other headers of identity do not count. */
+    isForConsole?: boolean
     /** Set by the platform. */
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */
@@ -90,17 +92,17 @@ declare module 'fastify' {
   }
 }
 
-const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
+const apiMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
 
 export async function mountService(app: FastifyInstance, service: Service, schemas: Schemas): Promise<void> {
   const described: DescribedRoutes = new Map()
-  for (const mount of service.mounts ?? allMounts) {
+  for (const mount of service.mounts ?? apiMounts) {
     await app.register(
       named(`${service.prefix}, ${mount}`, async (scope) => {
         scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas, described))
         service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
       }),
-      { prefix: pathOf(service.prefix, mount) },
+      { prefix: pathOf(service, mount) },
     )
   }
   if (service.wellKnownRoutes === undefined) return
@@ -117,8 +119,10 @@ function named<Plugin extends object>(name: string, plugin: Plugin): Plugin {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: name })
 }
 
-function pathOf(prefix: ServicePrefix, mount: Mount): string {
-  return { prefixed: `/v1/${prefix}`, gateway: `/v1/${prefix}/v1`, bare: '/v1' }[mount]
+/** Below `/console/api` the paths are the documented ones. */
+function pathOf(service: Pick<Service, 'prefix' | 'documentedAt'>, mount: Mount): string {
+  if (mount === 'console') return `/console/api${pathOf(service, service.documentedAt)}`
+  return { prefixed: `/v1/${service.prefix}`, gateway: `/v1/${service.prefix}/v1`, bare: '/v1' }[mount]
 }
 
 type PreparedRoute = RouteOptions & { routePath: string; path: string; prefix: string }
@@ -149,9 +153,10 @@ function prepareRoute(
   }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
-  const documentedBase = pathOf(service.prefix, service.documentedAt)
+  const documentedBase = pathOf(service, mount === 'console' ? mount : service.documentedAt)
   route.config = {
     ...route.config,
+    ...(mount === 'console' ? { isForConsole: true } : {}),
     route: { service: service.prefix, path: route.routePath },
     documentedBase,
     documentedPath: route.prefix === '' ? route.url : `${documentedBase}${route.routePath}`,

@@ -34,7 +34,16 @@ export const sealKind = 'signing-seal'
 export const recordKind = 'record'
 
 /** Kinds of which each secret is listed by its id. Those of subjects and webhooks are only counted. */
-const namedKinds = [sealKind, 'event-signature', 'unsubscribe', 'cursor', 'pepper', 'review-share', recordKind]
+const namedKinds = [
+  sealKind,
+  'event-signature',
+  'unsubscribe',
+  'cursor',
+  'pepper',
+  'review-share',
+  'console-sign-in',
+  recordKind,
+]
 
 export function isOnlyCounted(kind: string): boolean {
   return !namedKinds.includes(kind) && !signingPurposes.some((purpose) => signingKind(purpose) === kind)

@@ -44,6 +44,7 @@ const newSecrets = {
   'review-share': () => randomBytes(32),
   pepper: () => randomBytes(32),
   'event-signature': () => randomBytes(32),
+  'console-sign-in': () => randomBytes(32),
 } as const satisfies Record<string, () => Uint8Array>
 
 export type SecretKind = keyof typeof newSecrets

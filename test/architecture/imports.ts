@@ -98,6 +98,8 @@ export const importRules: readonly ImportRule[] = [
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
+  // They run in browsers.
+  { of: 'app/console/pages/', may: ['app/console/pages/'], packages: ['preact', 'preact/hooks', 'htm'] },
   { of: 'embedded/', may: ['embedded/', 'platform/configuration/', 'platform/kit/'] },
   // A package of its own. Others use the entries of its package.json.
   { of: 'packages/embedded-eventstore/', may: ['packages/embedded-eventstore/'] },
@@ -196,15 +198,16 @@ const impurities =
 
 const vagueNames = new Set(['index', 'utils', 'util', 'helpers', 'helper', 'common'])
 
-/** Every TypeScript source of the repository. */
+/** Every TypeScript source of the repository, and the modules that run in browsers. */
 export async function readSources(): Promise<SourceFile[]> {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const files: SourceFile[] = []
   for (const folder of [...stages, 'app/', 'packages/', 'tools/', 'examples/', 'test/']) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => [])
     for (const found of entries) {
-      if (!found.isFile() || !found.name.endsWith('.ts') || /node_modules|packages.client.dist/.test(found.parentPath))
-        continue
+      const isSource =
+        found.name.endsWith('.ts') || (found.name.endsWith('.mjs') && /console.pages$/.test(found.parentPath))
+      if (!found.isFile() || !isSource || /node_modules|packages.client.dist/.test(found.parentPath)) continue
       const full = join(found.parentPath, found.name)
       const path = full.slice(root.length).replaceAll('\\', '/')
       // The planted violations in the tests of this check are text, not code.

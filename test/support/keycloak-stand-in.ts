@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
@@ -23,9 +23,20 @@ export interface KeycloakStandIn {
   readonly mails: readonly string[]
   /** The next calls whose method and path match have these faults, in turn. */
   failNext(call: RegExp, ...faults: readonly Fault[]): void
+  /** The sign-in of an account at its address: returns the address to which the browser goes. */
+  signIn(address: string, externalId: string, changes?: Partial<IssuedClaims>): string
   /** A realm without unmanaged attributes drops ours. */
   keepsAttributes: boolean
   close(): Promise<void>
+}
+
+/** What an ID token contains. A test changes a part of it. */
+interface IssuedClaims {
+  readonly iss: string
+  readonly aud: string
+  readonly nonce: string | null
+  /** Signed with a key that the realm does not publish. */
+  readonly isForged: boolean
 }
 
 export const standInSecret = 'stand-in-secret-of-thirty-two-characters'
@@ -42,7 +53,19 @@ export function keycloakEnv(url: string) {
 const realm = '/realms/clinic'
 const users = `/admin${realm}/users`
 
-/** The few routes of Keycloak's admin API that the adapter calls, as Keycloak answers them. */
+function newSigningKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const partOf = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  return {
+    publicJwk: { ...publicKey.export({ format: 'jwk' }), kid: 'realm', alg: 'RS256', use: 'sig' },
+    sign(claims: object): string {
+      const signed = `${partOf({ alg: 'RS256', kid: 'realm', typ: 'JWT' })}.${partOf(claims)}`
+      return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`
+    },
+  }
+}
+
+/** The few routes of Keycloak that the platform calls, as Keycloak answers them. */
 export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   const accounts = new Map<string, Account>()
   const calls: string[] = []
@@ -50,6 +73,29 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   const faults: { readonly call: RegExp; readonly fault: Fault }[] = []
   let token = randomUUID()
   const standIn = { keepsAttributes: true }
+  const realmKey = newSigningKey()
+  const otherKey = newSigningKey()
+  const codes = new Map<string, { readonly challenge: string; readonly idToken: string }>()
+
+  function signIn(issuer: string, address: string, externalId: string, changes: Partial<IssuedClaims> = {}): string {
+    const asked = new URL(address).searchParams
+    const valueOf = (name: string) => asked.get(name) ?? ''
+    const seconds = Math.floor(Date.now() / 1000)
+    const { isForged = false, nonce = valueOf('nonce'), ...changed } = changes
+    const claims = {
+      iss: issuer,
+      aud: valueOf('client_id'),
+      sub: externalId,
+      iat: seconds,
+      exp: seconds + 60,
+      ...(nonce === null ? {} : { nonce }),
+      ...changed,
+    }
+    const code = randomUUID()
+    const key = isForged ? otherKey : realmKey
+    codes.set(code, { challenge: valueOf('code_challenge'), idToken: key.sign(claims) })
+    return `${valueOf('redirect_uri')}?${new URLSearchParams({ code, state: valueOf('state') }).toString()}`
+  }
 
   function answer(
     method: string,
@@ -58,6 +104,18 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
     body: string,
   ): [number, unknown, string?] {
     const { pathname, searchParams } = url
+    if (pathname === `${realm}/protocol/openid-connect/certs`) return [200, { keys: [realmKey.publicJwk] }]
+    const form = new URLSearchParams(body)
+    if (form.get('grant_type') === 'authorization_code') {
+      const code = codes.get(form.get('code') ?? '')
+      codes.delete(form.get('code') ?? '')
+      const challenge = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url')
+      return code !== undefined && code.challenge === challenge && form.get('client_secret') === standInSecret
+        ? [200, { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: code.idToken }]
+        : [400, { error: 'invalid_grant' }]
+    }
     if (pathname === `${realm}/protocol/openid-connect/token`) {
       if (new URLSearchParams(body).get('client_secret') !== standInSecret)
         return [401, { error: 'unauthorized_client' }]
@@ -120,6 +178,7 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   return Object.assign(standIn, {
     url: `http://127.0.0.1:${port}`,
     accounts,
+    signIn: (...given: Parameters<KeycloakStandIn['signIn']>) => signIn(`http://127.0.0.1:${port}${realm}`, ...given),
     calls,
     mails,
     failNext: (call: RegExp, ...given: readonly Fault[]) => {

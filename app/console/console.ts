@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify'
+import type { UserDependencies } from '../../commands/users/registration-attempt.ts'
+import type { ReadDependencies } from '../../engine/reads/read-route.ts'
+import { requireCurrent } from '../../engine/reads/read-route.ts'
+import type { Console } from '../../platform/http/application.ts'
+import { problem } from '../../platform/http/problems.ts'
+import type { Service } from '../../platform/http/service.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { usersProjector } from '../../projections/users/users.projector.ts'
+import { sendAsset } from './assets.ts'
+import { createIdentity } from './identity.ts'
+import { callerOf, presentPerson, type Person } from './persons.ts'
+import { createSessions, type Session } from './sessions.ts'
+import { languageOf, sendPage, shell } from './shell.ts'
+import { signInRoutes } from './sign-in.ts'
+
+export interface ConsoleDependencies
+  extends Pick<ReadDependencies, 'pool' | 'isCurrent'>, Pick<UserDependencies, 'store' | 'configuration' | 'now'> {
+  readonly vault: Pick<Vault, 'secret'> & UserDependencies['vault']
+  readonly egress: Egress
+  /** The services whose answers the pages show. */
+  readonly services: readonly Service[]
+}
+
+/** The addresses of the pages. Each is the same document without data. */
+const pages = ['', '/work', '/read-models', '/webhooks', '/log', '/access', '/subjects/:id']
+
+/** The console for operators: its pages, its sign-in and its sessions. */
+export function createConsole(deps: ConsoleDependencies): Console {
+  const { configuration, egress, pool, services } = deps
+  const { baseUrl, idpMode } = configuration
+  const sessions = createSessions(pool, configuration)
+  const identity =
+    idpMode === 'keycloak' ? createIdentity(egress, configuration, `${baseUrl}/console/callback`) : undefined
+  const open = { config: { access: 'public' }, schema: { hide: true } } as const
+
+  /** @throws Problem `session-missing` for a user who is not active any more */
+  async function personIn(session: Session): Promise<Person> {
+    const person = await presentPerson(pool, session)
+    if (person !== undefined) return person
+    await sessions.endAllOf(session.userId)
+    throw problem('session-missing')
+  }
+
+  function addPages(app: FastifyInstance): void {
+    for (const path of pages)
+      app.get(`/console${path}`, open, async (request, reply) => sendPage(reply, 200, shell(languageOf(request))))
+    app.get<{ Params: { name: string } }>('/console/assets/:name', open, async (request, reply) =>
+      sendAsset(request.params.name, request, reply),
+    )
+    app.get('/console/session', open, async (request) => {
+      const session = await sessions.read(request)
+      const person = await personIn(session)
+      return {
+        user: { id: person.userId, display_name: person.displayName },
+        permissions: [...person.permissions].toSorted(),
+        csrf_token: session.csrfToken,
+        expires_at: session.expiresAt.toISOString(),
+      }
+    })
+    app.post('/console/sign-out', open, async (request, reply) => {
+      await sessions.read(request)
+      const idToken = await sessions.end(request)
+      reply.header('set-cookie', sessions.endedCookie)
+      return { redirect_to: identity?.signOutAddress(idToken, `${baseUrl}/console`) ?? '/console' }
+    })
+    signInRoutes(app, { ...deps, sessions, identity })
+  }
+
+  return {
+    services,
+    addPages,
+    /**
+     * What operators see needs no event store, so a role that was taken away counts as soon as the read model has it. All
+     * else needs a read model that is current.
+     */
+    async personOf(request) {
+      const isOfOperators = request.routeOptions.config.route?.service === 'operations' && request.method === 'GET'
+      const session = await sessions.read(request)
+      if (!isOfOperators) await requireCurrent(deps, usersProjector)
+      return callerOf(await personIn(session))
+    },
+  }
+}

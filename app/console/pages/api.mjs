@@ -1,0 +1,129 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+
+/**
+ * @template {keyof import('../../../packages/client/api.ts').components['schemas']} Name
+ * @typedef {import('../../../packages/client/api.ts').components['schemas'][Name]} Schema
+ */
+
+/**
+ * @typedef {object} Session
+ * @property {{ id: string, display_name: string | null }} user
+ * @property {string[]} permissions
+ * @property {string} csrf_token
+ * @property {string} expires_at
+ */
+
+/** The session has ended. The application listens to it. */
+export const sessionEnded = 'console-session-ended'
+const refreshMs = 5_000
+const timeoutMs = 15_000
+
+let csrfToken = ''
+
+/** A refusal of the API, or status 0 without an answer. */
+export class Refusal extends Error {
+  /**
+   * @param {number} status
+   * @param {string} code
+   * @param {string} [permission] the one that lacks
+   */
+  constructor(status, code, permission) {
+    super(code)
+    this.status = status
+    this.code = code
+    this.permission = permission
+  }
+}
+
+/** @param {unknown} value @param {string} name @returns {string | undefined} */
+function textIn(value, name) {
+  const found = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  return typeof found === 'string' ? found : undefined
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} request
+ * @returns {Promise<any>}
+ */
+async function send(path, request) {
+  const response = await fetch(path, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch(() => {
+    throw new Refusal(0, 'no-answer')
+  })
+  const body = await response.json().catch(() => undefined)
+  if (response.ok) return body
+  if (response.status === 401) dispatchEvent(new Event(sessionEnded))
+  throw new Refusal(response.status, textIn(body, 'code') ?? 'no-answer', textIn(body, 'required_permission'))
+}
+
+/** Null without a session. @returns {Promise<Session | null>} */
+export async function readSession() {
+  try {
+    const session = await send('/console/session', {})
+    csrfToken = session.csrf_token
+    return session
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) return null
+    throw error
+  }
+}
+
+/** The answer of `GET /v1/…`. `isRefresh`: nobody asked for it, so it does not keep the session alive. */
+export const read = (/** @type {string} */ path, isRefresh = false) =>
+  send(`/console/api/v1${path}`, { headers: isRefresh ? { 'x-console-refresh': '1' } : {} })
+
+/** @param {string} path @param {object} body */
+export const write = (path, body) => post(`/console/api/v1${path}`, body)
+
+export async function signOut() {
+  const { redirect_to: target } = await post('/console/sign-out', undefined)
+  location.assign(target)
+}
+
+/** @param {string} path @param {object | undefined} body */
+function post(path, body) {
+  const headers = { 'x-csrf-token': csrfToken, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+  return send(path, { method: 'POST', headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+}
+
+/**
+ * Reads now, and again each five seconds while somebody can see the page.
+ *
+ * @param {string | null} path null reads nothing
+ * @param {{ isStill?: boolean }} [options] `isStill`: only once
+ * @returns {{ data: any, error: Refusal | undefined, reload: () => void }}
+ */
+export function useAnswer(path, { isStill = false } = {}) {
+  const [answer, setAnswer] = useState(/** @type {{ path: string | null, data?: any, error?: Refusal }} */ ({ path }))
+  const last = useRef(path)
+  last.current = path
+  const load = useCallback(
+    async (/** @type {boolean} */ isRefresh) => {
+      if (path === null) return
+      try {
+        const data = await read(path, isRefresh)
+        if (last.current === path) setAnswer({ path, data })
+      } catch (error) {
+        const refusal = error instanceof Refusal ? error : new Refusal(0, 'no-answer')
+        // What was read before stays, unless the right to it is gone.
+        if (last.current === path)
+          setAnswer((before) => ({
+            path,
+            error: refusal,
+            ...(before.path === path && refusal.status !== 403 ? { data: before.data } : {}),
+          }))
+      }
+    },
+    [path],
+  )
+  useEffect(() => {
+    void load(false)
+    if (isStill) return
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void load(true)
+    }, refreshMs)
+    return () => clearInterval(timer)
+  }, [load, isStill])
+  const { data, error } = answer.path === path ? answer : { data: undefined, error: undefined }
+  return { data, error, reload: () => void load(false) }
+}

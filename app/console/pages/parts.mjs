@@ -1,0 +1,166 @@
+import { createContext } from 'preact'
+import { useContext, useState } from 'preact/hooks'
+import { Refusal } from './api.mjs'
+import { html } from './markup.mjs'
+import { useTexts } from './texts.mjs'
+
+/** @typedef {import('preact').ComponentChildren} Children */
+
+/**
+ * The session of the person, and the place of notices.
+ *
+ * @type {import('preact').Context<{ permissions: readonly string[], notify: (text: string) => void }>}
+ */
+export const PersonContext = createContext({ permissions: [], notify: () => undefined })
+
+/** @param {{ value: string | null | undefined }} props */
+export function Badge({ value }) {
+  const { t } = useTexts()
+  return value === null || value === undefined
+    ? null
+    : html`<span class="badge" data-status=${value}>${t(value)}</span>`
+}
+
+/** An instant and its age. @param {{ at: string | null | undefined }} props */
+export function When({ at }) {
+  const { instant, age } = useTexts()
+  return at === null || at === undefined
+    ? '–'
+    : html`<time datetime=${at} title=${at}>${instant(at)}<small> ${age(at)}</small></time>`
+}
+
+/** @param {{ error: { class: string, code: string | null, host: string | null } | null | undefined }} props */
+export function ErrorOf({ error }) {
+  if (error === null || error === undefined) return '–'
+  return html`<code>${[error.class, error.code, error.host].filter((part) => part !== null).join(' ')}</code>`
+}
+
+/**
+ * A table that a narrow screen shows as cards. Each column has a heading and the content of its cell.
+ *
+ * @template Row
+ * @param {{ name: string, rows: readonly Row[], columns: readonly (readonly [string, (row: Row) => Children])[],
+ *   marks?: (row: Row) => Record<string, string | null | undefined> }} props
+ */
+export function Table({ name, rows, columns, marks = () => ({}) }) {
+  const { t } = useTexts()
+  if (rows.length === 0) return html`<p class="none">${t('None')}</p>`
+  return html`<table>
+    <caption class="unseen">
+      ${name}
+    </caption>
+    <thead>
+      <tr>
+        ${columns.map(([heading]) => html`<th scope="col">${t(heading)}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (row) =>
+          html`<tr ...${marks(row)}>
+            ${columns.map(([heading, cell]) => html`<td data-heading=${t(heading)}>${cell(row) ?? '–'}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+/** @param {{ heading: string, children?: Children }} props */
+export function Section({ heading, children }) {
+  const { t } = useTexts()
+  return html`<section aria-label=${t(heading)}>
+    <h2>${t(heading)}</h2>
+    ${children}
+  </section>`
+}
+
+/**
+ * Shows an answer, or why there is none.
+ *
+ * @param {{ answer: { data: any, error: Refusal | undefined }, children: (data: any) => Children }} props
+ */
+export function Answer({ answer: { data, error }, children }) {
+  const { t } = useTexts()
+  if (error?.status === 403)
+    return html`<p data-testid="denied" role="alert">
+      ${t('This account lacks the permission ')}<code>${error.permission ?? error.code}</code>
+    </p>`
+  if (error?.status === 404 && data === undefined) return html`<p>${t('This program does not show this.')}</p>`
+  const isStale = error !== undefined && error.status !== 401
+  return html`${isStale && html`<p class="stale" role="alert">${t('No answer. Trying again. What is shown may be old.')} <code>${error.code}</code></p>`}
+  ${data === undefined ? !isStale && html`<p aria-busy="true">${t('Loading')}…</p>` : children(data)}`
+}
+
+/**
+ * A button that asks once. Not shown without the permission to write.
+ *
+ * @param {{ label: string, question: string, testid: string, subject: string, run: () => Promise<string> }} props
+ *   `run` resolves to the notice
+ */
+export function Action({ label, question, testid, subject, run }) {
+  const { t } = useTexts()
+  const { permissions, notify } = useContext(PersonContext)
+  const [state, setState] = useState(/** @type {'idle' | 'asked' | 'sent'} */ ('idle'))
+  if (!permissions.includes('operations:write')) return null
+  const confirm = async () => {
+    setState('sent')
+    try {
+      notify(await run())
+    } catch (error) {
+      notify(t('The request was refused: ') + (error instanceof Refusal ? error.code : String(error)))
+    }
+    setState('idle')
+  }
+  if (state === 'idle')
+    return html`<button
+      type="button"
+      data-testid=${testid}
+      aria-label=${`${t(label)}: ${subject}`}
+      onClick=${() => setState('asked')}
+    >
+      ${t(label)}
+    </button>`
+  return html`<span class="asked" role="group" aria-label=${t(question)}>
+    <span>${t(question)}</span>
+    <button
+      type="button"
+      class="main"
+      data-testid="confirm"
+      disabled=${state === 'sent'}
+      onClick=${confirm}
+      ref=${focusOnce}
+    >
+      ${t('Confirm')}
+    </button>
+    <button type="button" disabled=${state === 'sent'} onClick=${() => setState('idle')}>${t('Cancel')}</button>
+  </span>`
+}
+
+/** @param {HTMLElement | null} element */
+function focusOnce(element) {
+  if (element !== null && !element.dataset['focused']) {
+    element.dataset['focused'] = 'yes'
+    element.focus()
+  }
+}
+
+/** The address of this page with some parameters changed. @param {Record<string, string | null>} changes */
+export function addressWith(changes) {
+  const search = new URLSearchParams(location.search)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === '') search.delete(name)
+    else search.set(name, value)
+  }
+  return `${location.pathname}${search.size === 0 ? '' : `?${search.toString()}`}`
+}
+
+export const parameter = (/** @type {string} */ name) => new URLSearchParams(location.search).get(name)
+
+/** Links of a list in pages. @param {{ page: { has_more: boolean, next_cursor: string | null }, name: string }} props */
+export function Pages({ page, name }) {
+  const { t } = useTexts()
+  return html`<p class="pages">
+    ${parameter(name) !== null && html`<a href=${addressWith({ [name]: null })}>${t('To the first page')}</a>`}
+    ${page.has_more && html`<a href=${addressWith({ [name]: page.next_cursor })}>${t('To the next page')}</a>`}
+  </p>`
+}
