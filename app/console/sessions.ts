@@ -142,12 +142,15 @@ function requireOwnPage(request: FastifyRequest, csrfToken: string, ownOrigin: s
 }
 
 /**
- * Browsers send these headers, and pages cannot change them. Other programs may leave them out.
+ * Browsers send these headers, and pages cannot change them. Other programs may leave them out. A form of a page without a
+ * referrer has the origin `null`: then only `Sec-Fetch-Site` shows where it comes from.
+ *
  * @throws Problem `csrf-refused`
  */
 export function requireSameOrigin({ headers }: FastifyRequest, ownOrigin: string): void {
   const { origin, host, 'sec-fetch-site': site } = headers
-  const isOwn = origin === undefined || origin === ownOrigin || hostOf(origin) === host
+  const isHidden = origin === 'null' && site !== undefined
+  const isOwn = origin === undefined || isHidden || origin === ownOrigin || hostOf(origin) === host
   if (!isOwn || (site !== undefined && site !== 'same-origin')) throw problem('csrf-refused')
 }
 

@@ -15,6 +15,8 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 /** The session has ended. The application listens to it. */
 export const sessionEnded = 'console-session-ended'
+/** The person may not use the console any more. */
+export const accessDenied = 'console-access-denied'
 const refreshMs = 5_000
 const timeoutMs = 15_000
 
@@ -52,8 +54,10 @@ async function send(path, request) {
   })
   const body = await response.json().catch(() => undefined)
   if (response.ok) return body
+  const permission = textIn(body, 'required_permission')
   if (response.status === 401) dispatchEvent(new Event(sessionEnded))
-  throw new Refusal(response.status, textIn(body, 'code') ?? 'no-answer', textIn(body, 'required_permission'))
+  if (response.status === 403 && permission === 'operations:read') dispatchEvent(new Event(accessDenied))
+  throw new Refusal(response.status, textIn(body, 'code') ?? 'no-answer', permission)
 }
 
 /** Null without a session. @returns {Promise<Session | null>} */

@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AccessPage } from './access.mjs'
-import { readSession, sessionEnded, signOut } from './api.mjs'
+import { accessDenied, readSession, sessionEnded, signOut } from './api.mjs'
 import { LogPage } from './log.mjs'
 import { html } from './markup.mjs'
 import { OverviewPage } from './overview.mjs'
@@ -38,15 +38,21 @@ function Application({ language, onLanguage }) {
   }
   useEffect(() => {
     const onEnd = () => setSession(null)
+    const onDenied = () => setSession((before) => before && { ...before, permissions: [] })
     addEventListener(sessionEnded, onEnd)
+    addEventListener(accessDenied, onDenied)
     load()
-    return () => removeEventListener(sessionEnded, onEnd)
+    return () => {
+      removeEventListener(sessionEnded, onEnd)
+      removeEventListener(accessDenied, onDenied)
+    }
   }, [])
   useEffect(() => {
     document.title = `${t(here.title)} – ${t('Console')}`
     document.documentElement.lang = language
   }, [language])
   const person = useMemo(() => ({ permissions: session?.permissions ?? [], notify: setNotice }), [session])
+  const isAdmitted = session?.permissions.includes('operations:read') ?? false
   const leave = () => signOut().catch(() => load())
   return html` <a class="skip" href="#main">${t('Skip to the content')}</a>
     <header>
@@ -91,7 +97,8 @@ function Application({ language, onLanguage }) {
             >
           </p>`
       }
-      ${session && html`<${PersonContext.Provider} value=${person}><${here.page} /></${PersonContext.Provider}>`}
+      ${session && !isAdmitted && html`<p role="alert" data-testid="denied">${t('This account lacks the permission ')}<code>operations:read</code></p>`}
+      ${session && isAdmitted && html`<${PersonContext.Provider} value=${person}><${here.page} /></${PersonContext.Provider}>`}
     </main>`
 }
 

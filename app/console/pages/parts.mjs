@@ -6,12 +6,10 @@ import { useTexts } from './texts.mjs'
 
 /** @typedef {import('preact').ComponentChildren} Children */
 
-/**
- * The session of the person, and the place of notices.
- *
- * @type {import('preact').Context<{ permissions: readonly string[], notify: (text: string) => void }>}
- */
-export const PersonContext = createContext({ permissions: [], notify: () => undefined })
+/** @returns {{ permissions: readonly string[], notify: (text: string) => void }} */
+const nobody = () => ({ permissions: [], notify: () => undefined })
+/** The rights of the person, and the place of notices. */
+export const PersonContext = createContext(nobody())
 
 /** @param {{ value: string | null | undefined }} props */
 export function Badge({ value }) {
@@ -82,9 +80,7 @@ export function Section({ heading, children }) {
 export function Answer({ answer: { data, error }, children }) {
   const { t } = useTexts()
   if (error?.status === 403)
-    return html`<p data-testid="denied" role="alert">
-      ${t('This account lacks the permission ')}<code>${error.permission ?? error.code}</code>
-    </p>`
+    return html`<p>${t('This account lacks the permission ')}<code>${error.permission ?? error.code}</code></p>`
   if (error?.status === 404 && data === undefined) return html`<p>${t('This program does not show this.')}</p>`
   const isStale = error !== undefined && error.status !== 401
   return html`${isStale && html`<p class="stale" role="alert">${t('No answer. Trying again. What is shown may be old.')} <code>${error.code}</code></p>`}

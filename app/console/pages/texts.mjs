@@ -213,12 +213,16 @@ const problems = {
 export const languages = /** @type {const} */ (['en', 'de'])
 /** @typedef {typeof languages[number]} Language */
 
-/** @type {import('preact').Context<Language>} */
-export const LanguageContext = createContext('en')
+/** @returns {Language} */
+const usual = () => 'en'
+export const LanguageContext = createContext(usual())
 
 export function useTexts() {
   const language = useContext(LanguageContext)
-  const dates = new Intl.DateTimeFormat(language, { dateStyle: 'short', timeStyle: 'medium' })
+  const dates = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, {
+    dateStyle: 'short',
+    timeStyle: 'medium',
+  })
   const ages = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' })
   return {
     language,

@@ -234,6 +234,7 @@ describe('a write', () => {
       { 'x-csrf-token': strange },
       { ...token, origin: 'https://evil.example' },
       { ...token, origin: 'null' },
+      { ...token, origin: 'null', 'sec-fetch-site': 'cross-site' },
       { ...token, 'sec-fetch-site': 'same-site' },
       { ...token, 'sec-fetch-site': 'cross-site' },
     ]
