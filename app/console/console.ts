@@ -1,27 +1,15 @@
 import type { FastifyInstance } from 'fastify'
-import type { UserDependencies } from '../../commands/users/registration-attempt.ts'
-import type { ReadDependencies } from '../../engine/reads/read-route.ts'
 import { requireCurrent } from '../../engine/reads/read-route.ts'
 import type { Console } from '../../platform/http/application.ts'
 import { problem } from '../../platform/http/problems.ts'
-import type { Service } from '../../platform/http/service.ts'
-import type { Egress } from '../../platform/outbound/egress.ts'
-import type { Vault } from '../../platform/vault/vault.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { sendAsset } from './assets.ts'
+import type { ConsoleDependencies } from './dependencies.ts'
 import { createIdentity } from './identity.ts'
 import { callerOf, presentPerson, type Person } from './persons.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { languageOf, sendPage, shell } from './shell.ts'
 import { signInRoutes } from './sign-in.ts'
-
-export interface ConsoleDependencies
-  extends Pick<ReadDependencies, 'pool' | 'isCurrent'>, Pick<UserDependencies, 'store' | 'configuration' | 'now'> {
-  readonly vault: Pick<Vault, 'secret'> & UserDependencies['vault']
-  readonly egress: Egress
-  /** The services whose answers the pages show. */
-  readonly services: readonly Service[]
-}
 
 /** The addresses of the pages. Each is the same document without data. */
 const pages = ['', '/work', '/read-models', '/webhooks', '/log', '/access', '/subjects/:id']

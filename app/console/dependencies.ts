@@ -1,0 +1,13 @@
+import type { UserDependencies } from '../../commands/users/registration-attempt.ts'
+import type { ReadDependencies } from '../../engine/reads/read-route.ts'
+import type { Service } from '../../platform/http/service.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+
+export interface ConsoleDependencies
+  extends Pick<ReadDependencies, 'pool' | 'isCurrent'>, Pick<UserDependencies, 'store' | 'configuration' | 'now'> {
+  readonly vault: Pick<Vault, 'secret'> & UserDependencies['vault']
+  readonly egress: Egress
+  /** The services whose answers the pages show. */
+  readonly services: readonly Service[]
+}
