@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { AppendOutcomeUnknownError, EventStoreError, RevisionConflictError, type EventHead } from '../store/errors.ts'
+import type { RawEvent } from '../store/codec.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { type StreamRevision, formatPosition, type Position } from '../../platform/kit/positions.ts'
@@ -40,6 +41,8 @@ export interface RelayStatus {
 }
 
 const backoff = { firstMs: 50, mostMs: 10_000 }
+/** Most public events of one append, and their bytes as JSON. One source event may have more. */
+const [mostTogether, mostBytes] = [100, 256 * 1024]
 /** Source events that one checkpoint message of the server stands for. */
 const checkpointEvents = 1_000
 
@@ -106,7 +109,7 @@ export class Relay<Deps> {
         await this.#follow(signal)
       } catch (error) {
         conflicting = error instanceof RevisionConflictError ? error.actual : undefined
-        const isFenced = error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError
+        const isFenced = isFence(error)
         if (!isFenced && this.#blockedBy === undefined) this.#state = 'blocked'
         this.#log(
           isFenced ? 'the channel moved on, resuming at its newest event' : 'the relay cannot go on',
@@ -128,7 +131,7 @@ export class Relay<Deps> {
       filter: { streamPrefixes: channel.sources },
       from: this.#position ?? 'start',
       onBatch: async (events) => {
-        for (const event of events) if (!signal.aborted) await this.#relay(event, signal)
+        for (let rest = events; rest.length > 0 && !signal.aborted;) rest = rest.slice(await this.#relay(rest, signal))
       },
       onCheckpoint: (position) => this.#passOver(position, checkpointEvents),
       onUndecodable: (head, error) => this.#refuse(head, error),
@@ -137,24 +140,59 @@ export class Relay<Deps> {
     await subscription.ended
   }
 
-  async #relay(event: RecordedEvent, signal: AbortSignal): Promise<void> {
-    const { channel, eventStore } = this.#options
+  /** Publishes the first events of a batch together. Returns how many. */
+  async #relay(events: readonly RecordedEvent[], signal: AbortSignal): Promise<number> {
+    const [first, ...others] = events
+    if (first === undefined) return 0
+    const outputs = await this.#untilTaken(first, signal, () => this.#outputsOf(first))
+    if (outputs === undefined) return 1
+    let last = first
+    let count = 1
+    let bytes = sizeOf(outputs)
+    for (const event of others) {
+      // What fails is tried again after the events before it are published.
+      const next = await this.#outputsOf(event).catch(() => undefined)
+      if (next === undefined) break
+      bytes += sizeOf(next)
+      if (bytes > mostBytes || outputs.length + next.length > mostTogether) break
+      outputs.push(...next)
+      last = event
+      count += 1
+    }
+    if (outputs.length === 0) await this.#passOver(last.position, count)
+    else if (!(await this.#publish(first, last, outputs, signal)) && count > 1) return this.#relay([first], signal)
+    return count
+  }
+
+  async #outputsOf(event: RecordedEvent): Promise<RawEvent[]> {
+    const { channel, deps } = this.#options
     const translation = Object.hasOwn(channel.translate, event.type) ? channel.translate[event.type] : undefined
-    const outputs =
-      translation === undefined
-        ? []
-        : await this.#untilTaken(event, signal, async () => translation(event, this.#options.deps))
-    if (outputs === undefined) return
-    if (outputs.length === 0) return this.#passOver(event.position, 1)
-    const appended = await this.#untilTaken(event, signal, () =>
-      eventStore.appendRaw(channel.stream, this.#revision, publicEvents(channel, event, outputs)),
-    )
-    if (appended === undefined) return
+    return translation === undefined ? [] : publicEvents(channel, event, await translation(event, deps))
+  }
+
+  /** Appends until it succeeds. False if the outputs of several events are refused, or after a stop. */
+  async #publish(
+    first: RecordedEvent,
+    last: RecordedEvent,
+    outputs: readonly RawEvent[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { channel, eventStore } = this.#options
+    const append = () => eventStore.appendRaw(channel.stream, this.#revision, outputs)
+    const appended =
+      first === last
+        ? await this.#untilTaken(first, signal, append)
+        : await append().catch((error: unknown) => {
+            if (isFence(error)) throw error
+          })
+    if (appended === undefined) return false
+    this.#state = 'running'
     this.#revision = appended.revision
-    this.#position = event.position
+    this.#position = last.position
     this.#blockedBy = undefined
     this.#published += outputs.length
     this.#quiet = 0
+    return true
   }
 
   /** Repeats the work for an event until it succeeds: no later event may be published before it. */
@@ -169,7 +207,7 @@ export class Relay<Deps> {
         this.#state = 'running'
         return result
       } catch (error) {
-        if (error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError) throw error
+        if (isFence(error)) throw error
         this.#block(event, error)
         this.#log('an event cannot be published, trying again', error, attempt)
         await pause(backoffMs(backoff, attempt), signal)
@@ -209,4 +247,13 @@ export class Relay<Deps> {
       message,
     )
   }
+}
+
+/** Another relay may have appended. The channel itself shows where to continue. */
+function isFence(error: unknown): boolean {
+  return error instanceof RevisionConflictError || error instanceof AppendOutcomeUnknownError
+}
+
+function sizeOf(outputs: readonly RawEvent[]): number {
+  return Buffer.byteLength(JSON.stringify(outputs))
 }

@@ -195,6 +195,8 @@ class SubscriptionRun implements Follower {
         }
         if (more === 'end') return
         node.heard(call)
+        // The events of one append come together, in messages of their own.
+        await new Promise((resolve) => setImmediate(resolve))
       }
     } finally {
       this.#isWaiting = false

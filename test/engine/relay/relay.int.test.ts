@@ -251,6 +251,42 @@ describe('the relay', () => {
     expect(relay.status()).toMatchObject({ state: 'running', blockedBy: undefined, published: 3 })
   })
 
+  it('publishes facts that come together by few appends, and those before one that it cannot translate', async () => {
+    const refuse = vi.fn<() => void>()
+    const translate = {
+      ...channel.translate,
+      TicketRenamed: () => {
+        refuse()
+        throw new Error('of this test')
+      },
+    }
+    const names = Array.from({ length: 30 }, (_, index) => `together ${index}`)
+    for (const name of names) await say(store, `ticket-${name}`, opened(name))
+    await say(store, 'ticket-together 0', renamed('together 0', 'x'))
+    await say(store, 'ticket-after', opened('after'))
+    const appends = vi.spyOn(store, 'appendRaw')
+    const relay = start({ channel: { ...channel, translate } })
+    await vi.waitFor(() => expect(refuse.mock.calls.length).toBeGreaterThan(2), { timeout: 10_000 })
+    const tickets = (await published()).map(({ data }) => (data as { ticketId: string }).ticketId)
+    expect(tickets).toEqual(names.flatMap((name) => [name, name]))
+    expect(appends.mock.calls.length).toBeLessThan(5)
+    expect(relay.status()).toMatchObject({ state: 'blocked', blockedBy: { eventType: 'TicketRenamed' }, published: 60 })
+    appends.mockRestore()
+  })
+
+  it('publishes facts one by one if the store refuses them together', async () => {
+    for (const name of ['a', 'b', 'c']) await say(store, `ticket-${name}`, opened(name))
+    const appendRaw = store.appendRaw.bind(store)
+    const appends = vi.spyOn(store, 'appendRaw').mockImplementation(async (name, expected, events) => {
+      if (events.length > 2) throw new Error('of this test')
+      return appendRaw(name, expected, events)
+    })
+    const relay = start()
+    await vi.waitFor(() => expect(relay.status()).toMatchObject({ state: 'running', published: 6 }))
+    appends.mockRestore()
+    expect((await published()).map(({ type }) => type)).toHaveLength(6)
+  })
+
   it('works in one instance by an advisory lock, while another one stands by', async () => {
     const first = start({ pool })
     await eventually(() => expect(first.status().state).toBe('running'))
