@@ -49,6 +49,8 @@ export interface FeedListener {
 /** Events that only patient projectors want are held back until there are so many, or for so many milliseconds. */
 const mostHeld = 1_000
 const heldMs = 250
+/** So many events are a batch that need not grow. */
+const mostGathered = 50
 
 /**
  * One read of `$all`, and the projectors that it feeds. A member may be ahead of its feed: it skips events that it has.
@@ -139,7 +141,7 @@ export class Feed {
 
   /** How long the event may wait for others: by the least patient of the projectors that want it. */
   #mayWaitMs(event: RecordedEvent): number {
-    const { gatherMs = 0 } = this.#listener
+    const gatherMs = this.#held.length < mostGathered ? (this.#listener.gatherMs ?? 0) : 0
     let [isWanted, isPatient] = [false, true]
     for (const { projector } of this.members) {
       const handler = handlerOf(projector, event.type)

@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const workers = 'test/engine/processes/workers.int.test.ts'
+const takenRows = 'test/engine/processes/taken-rows.int.test.ts'
 const goingOn = 'test/engine/processes/continued-steps.int.test.ts'
 const egressStandstill = 'test/platform/outbound/egress-standstill.int.test.ts'
 const pure = 'test/engine/processes/pure.unit.test.ts'
@@ -26,6 +27,32 @@ export const processRuntimeMutants: readonly Mutant[] = [
     at: "Claims / 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)'",
     becomes: 'fence_commit = c.fence_commit',
     caughtBy: { [workers]: 'do not run a step again before its list contains the event that it appended' },
+  },
+  {
+    name: 'taken-from-others',
+    fault: 'an instance claims each row that it writes, although other instances listen',
+    file: 'engine/processes/process-worker.ts',
+    at: 'ProcessWorker / take / hearsOf()',
+    becomes: 'true',
+    caughtBy: { [takenRows]: 'is left to all instances if another one listens' },
+  },
+  {
+    name: 'lost-taking-kept',
+    fault: 'a claim whose answer was lost keeps its row from everybody until its lease ends',
+    file: 'engine/processes/process-worker.ts',
+    at: 'ProcessWorker / take / #giveBackUnrun()',
+    becomes: 'undefined',
+    caughtBy: { [takenRows]: 'is worked off by a claim if the answer of the statement is lost' },
+  },
+  {
+    name: 'own-move-is-work',
+    fault: 'a worker claims because of what its own step did to its row',
+    file: 'engine/processes/heard-rows.ts',
+    at: 'HeardRows / #settle / if 2',
+    becomes: '',
+    caughtBy: {
+      'test/engine/processes/heard-rows.unit.test.ts': 'makes no work of what a step has done to its own row',
+    },
   },
   {
     name: 'claim-without-lease',
