@@ -131,12 +131,13 @@ export class ProcessWorker implements BudgetMember {
   }
 
   /**
-   * The rows of a batch that are due now, as many as there is room for. Only while no other instance wants a share, and
-   * without concurrency keys, whose quotas the claim statement knows.
+   * The rows of a batch that are due now, as many as there is room for. Only while no older rows wait, no other instance
+   * wants a share, and without concurrency keys, whose quotas the claim statement knows.
    */
   take(part: BatchPart): Taking[] {
     const { budget, now, closing, hearsOf, stepLeaseMs } = this.#options
-    if (!this.#mayTake || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
+    const doOthersWait = this.#news > this.#seen
+    if (!this.#mayTake || doOthersWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
     const at = now()
     const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && this.process.steps.has(step))
     const rows = due.slice(0, Math.max(0, budget.roomFor(this)))
