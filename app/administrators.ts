@@ -1,4 +1,4 @@
-import { v4, v7 } from 'uuid'
+import { v4, v5, v7 } from 'uuid'
 import { administers } from '../commands/users/administrators.ts'
 import { platformPermissions } from '../commands/users/permissions.ts'
 import { registerUser } from '../commands/users/register-user.ts'
@@ -7,12 +7,12 @@ import { abandonRegistration } from '../commands/users/registration.ts'
 import { assignmentOf } from '../commands/users/role-assignments.ts'
 import { operatorPermissions, restrictedAnswer } from '../commands/users/restricted-permission.ts'
 import { createRole } from '../commands/users/roles.ts'
-import { addressKey } from '../commands/users/user-reservations.ts'
+import { addressKey, holderOfAddress } from '../commands/users/user-reservations.ts'
 import { execute } from '../engine/commands/execute.ts'
 import { mintId } from '../engine/commands/mint-id.ts'
 import { answeringRefusals } from '../engine/commands/refusals.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
-import { Problem } from '../platform/http/problems.ts'
+import { problem, Problem } from '../platform/http/problems.ts'
 import { tenantOfFact, type CommandContext, type TenantId } from '../platform/kit/tenants.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { createEgress } from '../platform/outbound/egress.ts'
@@ -22,6 +22,8 @@ import { seedPermissions } from './client-registration.ts'
 import { onConfiguredServers } from './configured-servers.ts'
 import type { AdministratorOrder, OperatorOrder } from './command-line.ts'
 import { createIdentityProvider } from './identity-provider.ts'
+import { recordAction } from './operations/record-action.ts'
+import { operatorAccount } from './operator-account.ts'
 
 const changedBy = 'platform'
 
@@ -33,6 +35,8 @@ interface Post {
   readonly description: string
   readonly permissions: string[]
   readonly hasRole: (role: Pick<Role, 'permissions'> | undefined) => boolean
+  /** The creation is an action of operators. */
+  readonly isRecorded: boolean
   /** For the operator, if the role is another one. */
   readonly lacking: string
 }
@@ -45,6 +49,7 @@ const administratorPost: Post = {
     .map(({ permission }) => permission)
     .filter((permission) => !operatorPermissions.includes(permission)),
   hasRole: administers,
+  isRecorded: false,
   lacking: 'users:admin',
 }
 
@@ -57,6 +62,7 @@ function operatorPost(isReadOnly: boolean): Post {
     permissions,
     hasRole: (role) =>
       operatorPermissions.every((one) => role?.permissions.includes(one) === permissions.includes(one)),
+    isRecorded: true,
     lacking: permissions.join(' and '),
   }
 }
@@ -118,6 +124,7 @@ async function createPerson(
   await seedPermissions(deps.store, deps.now())
   const role = await roleOf(deps, post, organisationId)
   await endFormerAttempt(deps, userId, isAlone, organisationId)
+  if (post.isRecorded) await recordOperator(deps, userId, email, context)
   const command = {
     userId,
     attemptId: v7(),
@@ -135,6 +142,29 @@ async function createPerson(
   } as const
   await registerUser(deps, command, context)
   return person
+}
+
+/** Before the user exists. Nothing is recorded of a user who will be refused. A repeat after a crash is the same action. */
+async function recordOperator(
+  deps: UserDependencies,
+  userId: string,
+  email: string,
+  context: CommandContext,
+): Promise<void> {
+  const holder = await holderOfAddress(deps, email)
+  if (holder !== null && holder !== userId) throw problem('email-in-use')
+  const action = {
+    actionId: v5('operator.create', userId),
+    action: 'operator.create',
+    actor: { kind: 'command', id: operatorAccount() },
+    subject: { kind: 'user', id: userId },
+    reason: null,
+    count: 1,
+    retried: null,
+    projection: null,
+    at: deps.now().toISOString(),
+  } as const
+  await recordAction(deps.store, action, { ...context, commandId: v4() })
 }
 
 /** The role of the post, created if the organisation has none. */

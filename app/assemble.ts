@@ -35,6 +35,9 @@ import { newId } from '../platform/kit/new-id.ts'
 import { requireSealedLog } from './audit/log-went-back.ts'
 import { createOperations } from './operations/operations.ts'
 import { storeOutsideCalls } from './operations/outside-systems.ts'
+import { workOnProjections } from './operations/projection-worker.ts'
+import { recordSecretUses } from './operations/secret-uses.ts'
+import { workOffRetries } from './operations/retry-worker.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
 import { countSteps } from './operations/step-figures.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
@@ -228,7 +231,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     },
     { what: 'signs of life', work: showSignsOfLife({ ...stored, id: randomUUID(), roles, health, now }) },
   ]
-  if (processor !== undefined) reported.push({ what: 'step figures', work: countSteps({ ...stored, metrics, now }) })
+  if (processor !== undefined)
+    reported.push(
+      { what: 'step figures', work: countSteps({ ...stored, metrics, now }) },
+      { what: 'retries', work: workOffRetries({ ...stored, store, now, wake: () => processor.wake() }) },
+    )
+  if (runsProjector)
+    reported.push({ what: 'operations on read models', work: workOnProjections({ ...stored, databaseUrl, store }) })
   for (const { what, work } of reported) stop.onStop('work', what, () => work.close())
 
   let isRefusing = false
@@ -304,6 +313,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),
     ...(accessLog === undefined ? {} : { accessLog }),
     console: operatorsConsole,
+    onAdministratorSecret: recordSecretUses(answering, now),
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

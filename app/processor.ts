@@ -63,6 +63,8 @@ export interface Processor {
    * @throws ConfigurationError in production, if it is the simulator
    */
   identifyProvider(): Promise<void>
+  /** Looks for work that became claimable without an event. */
+  wake(): void
   /** True until steps begin. */
   areStepsWaiting(): boolean
   /**
@@ -178,6 +180,7 @@ export function startProcessor({
         )
       }
     },
+    wake: () => workers.wake(),
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
       const elsewhere = [consentBaseUrl, clinicalBaseUrl].filter((address) => address !== undefined)

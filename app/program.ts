@@ -189,8 +189,8 @@ async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
 async function work(order: WorkOrder): Promise<void> {
   tolerateClosedOutput()
   const { runWork } = await import('./operations/work-command.ts')
-  const { text, code } = await runWork(order, process.env)
-  if (code === 0) process.stdout.write(`${text}\n`)
+  const { text, code, isRefusal = false } = await runWork(order, process.env)
+  if (!isRefusal) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
   process.exitCode = code
 }

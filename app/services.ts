@@ -56,6 +56,8 @@ import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
+import { projectionRoutes } from '../commands/operations/projection-routes.ts'
+import { retryRoutes, type OperationsCommandDependencies } from '../commands/operations/retry-routes.ts'
 import { operationsRoutes, type OperationsRouteDependencies } from '../read-api/operations/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../engine/reads/read-route.ts'
 import { ownAccessRoute } from '../read-api/users/own-access-route.ts'
@@ -76,6 +78,7 @@ export type ServiceDependencies = AssessmentDependencies &
   AuthDependencies &
   EventRouteDependencies &
   OperationsRouteDependencies &
+  OperationsCommandDependencies &
   ReadDependencies &
   UserDependencies
 
@@ -127,7 +130,11 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'prefixed',
       // Bare, `/v1/overview` would be an address of every service.
       mounts: ['prefixed', 'gateway'],
-      routes: (app) => operationsRoutes(app, deps),
+      routes: (app) => {
+        operationsRoutes(app, deps)
+        retryRoutes(app, deps)
+        projectionRoutes(app, deps)
+      },
     },
     {
       prefix: 'auth',

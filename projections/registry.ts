@@ -17,6 +17,7 @@ import { notificationsProjector } from './notifications/notifications.projector.
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
 import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
 import type { Projector } from '../engine/projections/projector.ts'
+import { operatorActionsProjector } from './operations/operator-actions.projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
@@ -41,6 +42,7 @@ export const readModels: readonly Projector[] = [
   notificationSettingsProjector,
   oauthClientsProjector,
   oauthScopesProjector,
+  operatorActionsProjector,
   patientsProjector,
   usersProjector,
   webhookDeliveriesProjector,

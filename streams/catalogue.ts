@@ -24,6 +24,7 @@ import { notificationQueueRequests } from './notification-queue-request/aggregat
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
+import { operations } from './operations/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patientErasures } from './patient-erasure/aggregate.ts'
@@ -69,6 +70,7 @@ export const catalogue = createCatalogue([
   notificationSubscriptions,
   notificationTemplates,
   oauthClients,
+  operations,
   organisationRoles,
   oauthScopes,
   patientErasures,

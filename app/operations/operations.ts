@@ -1,19 +1,24 @@
-import type { Operations } from '../../contracts/operations/operations.ts'
-import type { OperationsHealth, Overview } from '../../contracts/operations/record.ts'
+import type { Operations, RequestedRetry, RetryOrder } from '../../contracts/operations/operations.ts'
+import type { FailureGroup, OperationsHealth, Overview, WorkDetail } from '../../contracts/operations/record.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import { problem } from '../../platform/http/problems.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { processes } from '../../processes/registry.ts'
 import { disabledEndpoints, listEndpoints } from './endpoints.ts'
 import { readSystems } from './outside-systems.ts'
 import { lifeOf, overviewOf, worstOf } from './overview.ts'
-import { lagsWithin, readProjectionStates, type LogOfOperations } from './projection-states.ts'
+import { lagsWithin, readProjectionStates } from './projection-states.ts'
+import { requestOperation } from './projection-operations.ts'
+import { newestRetries, readRetry, requestRetry, retriedGroups } from './retries.ts'
 import { readProcesses } from './signs-of-life.ts'
-import { countWork, findWork, listGroups, listWork } from './work.ts'
+import { countWork, failureOfGroup, failureOfWork, findWork, listGroups, listWork, withoutItems } from './work.ts'
 
 /** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
 const sharedForMs = 1_000
 interface OperationsSources {
   readonly pool: Pool
-  readonly store: LogOfOperations
+  readonly store: () => Promise<EventStore>
   readonly now: () => Date
 }
 
@@ -35,10 +40,14 @@ export function createOperations(sources: OperationsSources): Operations {
     },
     health: () => readHealth(pool),
     work: (filter, page) => listWork(pool, filter, page),
-    workItem: (orgId, id) => findWork(pool, orgId, id),
+    workItem: (orgId, id) => readWork(pool, orgId, id),
     projections: () => readProjectionStates(pool, sources.store),
     endpoints: (orgId, page) => listEndpoints(pool, orgId, page),
-    groups: (orgId) => listGroups(pool, orgId),
+    groups: (orgId) => readGroups(pool, orgId),
+    retry: (order) => retry(sources, order),
+    retryOf: (id) => readRetry(pool, id),
+    workOnProjection: async (order) =>
+      requestOperation({ pool, store: await sources.store(), now: sources.now }, order),
   }
 }
 
@@ -63,4 +72,35 @@ async function readHealth(pool: Pool): Promise<OperationsHealth> {
     status: worstOf([...failing, ...silent]),
     processes: living.map((process) => ({ ...lifeOf(process), checks: [...process.checks] })),
   }
+}
+
+async function readWork(pool: Pool, orgId: TenantId | null, id: string): Promise<WorkDetail | undefined> {
+  const [found, retries] = await Promise.all([findWork(pool, orgId, id), newestRetries(pool, [id])])
+  return found === undefined ? undefined : { ...found, retry: retries.get(id) ?? null }
+}
+
+/** A group without items stays for an hour after a retry. */
+async function readGroups(pool: Pool, orgId: TenantId | null): Promise<readonly FailureGroup[]> {
+  const [found, retried] = await Promise.all([
+    listGroups(pool, orgId),
+    orgId === null ? retriedGroups(pool) : new Map(),
+  ])
+  const present = new Set(found.map(({ id }) => id))
+  const emptied = [...retried].flatMap(([id, group]) => (present.has(id) ? [] : [withoutItems(id, group)]))
+  const groups = [...found, ...emptied]
+  const retries = await newestRetries(
+    pool,
+    groups.map(({ id }) => id),
+  )
+  return groups.map((group) => ({ ...group, retry: retries.get(group.id) ?? null }))
+}
+
+async function retry(sources: OperationsSources, order: RetryOrder): Promise<RequestedRetry> {
+  const { pool, now } = sources
+  const { target, orgId } = order
+  const failure =
+    target.kind === 'step' ? await failureOfWork(pool, orgId, target.id) : await failureOfGroup(pool, target.id)
+  if (failure === undefined) throw problem('not-found')
+  if (failure === null) throw problem('step-not-failing')
+  return requestRetry({ pool, store: await sources.store(), now }, failure, order)
 }

@@ -55,7 +55,7 @@ async function addNews(pool: Pool, news: readonly SystemNews[]): Promise<void> {
   )
 }
 
-/** Calls in a row that failed, as any process saw them, until a system counts as failing. */
+/** Calls in a row that failed, seen by any process, until a system counts as failing. */
 const failingAfter = 3
 
 export interface SystemStatus {

@@ -3,6 +3,7 @@ import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { readProjectors, type ShownFailure } from '../projections/known-projectors.ts'
+import { newestOperations } from './projection-operations.ts'
 import { readLags, type ProjectorLag } from '../projections/lag.ts'
 
 /** An event store that is away must not hold an answer up. Its own check names it. In milliseconds. */
@@ -20,7 +21,11 @@ export async function lagsWithin(pool: Pool, store: LogOfOperations): Promise<re
 
 /** All read models and to-do lists by name. */
 export async function readProjectionStates(pool: Pool, store: LogOfOperations): Promise<readonly ProjectionState[]> {
-  const [projectors, lags] = await Promise.all([readProjectors(pool), lagsWithin(pool, store)])
+  const [projectors, lags, operations] = await Promise.all([
+    readProjectors(pool),
+    lagsWithin(pool, store),
+    newestOperations(pool),
+  ])
   return projectors.map(({ name, version, programVersion, status, position, idleSeconds, failure, copies }) => ({
     name,
     version: version ?? null,
@@ -31,6 +36,7 @@ export async function readProjectionStates(pool: Pool, store: LogOfOperations): 
     seconds_since_move: idleSeconds === undefined ? null : Math.round(idleSeconds),
     failure: failureOf(failure),
     copies: copies.map((copy) => ({ kind: copy.kind, version: copy.version, position: copy.position })),
+    operation: operations.get(name) ?? null,
   }))
 }
 

@@ -1,9 +1,13 @@
 import type { Static } from 'typebox'
 import type { Operations } from '../../contracts/operations/operations.ts'
-import type { FailureGroup, OperationsError, WorkItem } from '../../contracts/operations/record.ts'
+import type { FailureGroup, OperationsError, Retry, WorkItem } from '../../contracts/operations/record.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import type { CursorPlace, PageRows } from '../../platform/http/cursors.ts'
 import { isUuid } from '../../platform/http/formats.ts'
+import { Problem } from '../../platform/http/problems.ts'
+import { pause } from '../../platform/kit/backoff.ts'
+import { newId } from '../../platform/kit/new-id.ts'
+import { operatorAccount } from '../operator-account.ts'
 import { tableText } from '../projections/list.ts'
 import { openServers } from '../projections/servers.ts'
 import { clearly } from '../start-errors.ts'
@@ -13,6 +17,8 @@ import type { WorkOrder } from './work-orders.ts'
 interface Printed {
   readonly text: string
   readonly code: number
+  /** The text is no result, but why there is none. */
+  readonly isRefusal?: true
 }
 
 /** What the routes about work answer, over the servers themselves. Exit code 1 for an unknown id. */
@@ -50,7 +56,33 @@ async function printed(operations: Operations, order: WorkOrder): Promise<Printe
         order,
         groupTable,
       )
+    case 'retry':
+      return retried(operations, order)
   }
+}
+
+type RetryCommand = Extract<WorkOrder, { action: 'retry' }>
+
+/** Between two looks at a retry, in milliseconds. */
+const lookMs = 500
+
+/** A processor carries it out. Exit code 1 if it is refused, or if something failed again. */
+async function retried(operations: Operations, { target, reason, isToWait, isJson }: RetryCommand): Promise<Printed> {
+  const commandId = newId()
+  const order = { id: newId(), target, orgId: null, reason, actor: { kind: 'command', id: operatorAccount() } } as const
+  const context = { commandId, correlationId: commandId, clientId: 'platform' }
+  let retry: Retry
+  try {
+    ;({ retry } = await operations.retry({ ...order, context }))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    if (error.code === 'not-found') return refusal(`there is no ${target.id} any more, or it never was`)
+    return refusal(`${target.id}: ${error.message}`)
+  }
+  if (isToWait) retry = await ended(operations, retry)
+  const { id, total, waiting, done, failed_again: failedAgain } = retry
+  const counts = `${total} items: ${done} done, ${failedAgain} failed again, ${waiting} waiting`
+  return { text: isJson ? JSON.stringify(retry, null, 2) : `retry ${id}: ${counts}`, code: failedAgain > 0 ? 1 : 0 }
 }
 
 /** An unknown name would give an empty list, which reads as if all were well. */
@@ -70,8 +102,19 @@ function oneText<Item>(
   { id, isJson }: { id: string; isJson: boolean },
   table: TableOf<Item>,
 ): Printed {
-  if (found === undefined) return { text: `there is no ${id} any more, or it never was`, code: 1 }
+  if (found === undefined) return refusal(`there is no ${id} any more, or it never was`)
   return { text: isJson ? JSON.stringify(found, null, 2) : table([found]), code: 0 }
+}
+
+function refusal(text: string): Printed {
+  return { text, code: 1, isRefusal: true }
+}
+
+async function ended(operations: Operations, begun: Retry): Promise<Retry> {
+  for (let retry = begun; ; retry = (await operations.retryOf(retry.id)) ?? retry) {
+    if (retry.ended_at !== null) return retry
+    await pause(lookMs)
+  }
 }
 
 type TableOf<Item> = (items: readonly Item[]) => string
@@ -129,7 +172,7 @@ function groupTable(groups: readonly FailureGroup[]): string {
         since,
         last,
         errorText(error),
-        example.id,
+        example?.id ?? '-',
       ],
     ),
   ])

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Check } from 'typebox/schema'
+import type { RetryOrder } from '../../contracts/operations/operations.ts'
 import { WorkKind, WorkState } from '../../contracts/operations/record.ts'
 import { defaultLimit, greatestLimit } from '../../platform/http/cursors.ts'
 import { isUuid } from '../../platform/http/formats.ts'
@@ -24,18 +25,30 @@ export type WorkOrder =
   | ({ readonly action: 'list-work'; readonly filter: WorkFilterOrder } & Page)
   | ({ readonly action: 'list-groups'; readonly orgId: TenantId | null } & Page)
   | { readonly action: 'show-work' | 'show-group'; readonly id: string; readonly isJson: boolean }
+  | {
+      readonly action: 'retry'
+      readonly target: RetryOrder['target']
+      readonly reason: string | null
+      /** Until all items have an outcome. */
+      readonly isToWait: boolean
+      readonly isJson: boolean
+    }
 
 export const workUsage = `  steps list  [--kind step|delivery|notification]  [--process NAME]  [--step NAME]  [--state STATE,…]
           [--org ID]  [--failing-with GROUP]  [--limit N]  [--cursor CURSOR]  [--json]
           work of all processes, the oldest first. States: due, waiting, leased, failing
   steps show ID  [--json]
           one piece of work
+  steps retry ID  [--reason TEXT]  [--wait]  [--json]
+          its next try now. --wait waits for the outcome: exit code 1 if it failed again
   deliveries  [the options of steps list]
           deliveries of webhooks that are not over
   groups list  [--org ID]  [--limit N]  [--cursor CURSOR]  [--json]
           work that fails in the same way, the largest group first
   groups show ID  [--json]
-          one failure group, with an example`
+          one failure group, with an example
+  groups retry ID  [--reason TEXT]  [--wait]  [--json]
+          the same for each item of the group`
 
 const output = { json: { type: 'boolean', default: false } } as const
 const paged = { ...output, org: { type: 'string' }, limit: { type: 'string' }, cursor: { type: 'string' } } as const
@@ -53,6 +66,7 @@ export function readWork(name: 'steps' | 'groups' | 'deliveries', args: readonly
   if (name === 'deliveries') return readList([...args], 'delivery')
   const [action, ...rest] = args
   if (action === 'show') return readShow(name, rest)
+  if (action === 'retry') return readRetry(name, rest)
   if (action !== 'list') throw new Error(`there is no command ${[name, ...args].join(' ')}`)
   if (name === 'steps') return readList(rest)
   const { values } = parseArgs({ args: rest, options: paged })
@@ -79,6 +93,18 @@ function readShow(name: 'steps' | 'groups', args: string[]): WorkOrder {
   const [id = '', ...others] = positionals
   if (!isUuid(id) || others.length > 0) throw new Error(`${name} show takes one id, a UUID`)
   return { action: name === 'steps' ? 'show-work' : 'show-group', id: id.toLowerCase(), isJson: values.json }
+}
+
+function readRetry(name: 'steps' | 'groups', args: string[]): WorkOrder {
+  const options = { ...output, reason: { type: 'string' }, wait: { type: 'boolean', default: false } } as const
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const [id = '', ...others] = positionals
+  if (!isUuid(id) || others.length > 0) throw new Error(`${name} retry takes one id, a UUID`)
+  const { reason = null, wait: isToWait, json: isJson } = values
+  if (reason !== null && (reason === '' || reason.length > 500))
+    throw new Error('--reason must have 1 to 500 characters')
+  const kind = name === 'steps' ? 'step' : 'group'
+  return { action: 'retry', target: { kind, id: id.toLowerCase() }, reason, isToWait, isJson }
 }
 
 function organisationOf(org: string | undefined): TenantId | null {

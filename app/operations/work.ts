@@ -3,6 +3,8 @@ import type { WorkFilter } from '../../contracts/operations/operations.ts'
 import type { FailureGroup, WorkItem, WorkKind, WorkState } from '../../contracts/operations/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
+import type { FailureOfWork } from '../../streams/operations/events.ts'
+import { retriedGroups, type EmptiedGroup } from './retries.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
 import { stateOfWork, workRelation } from './work-relation.ts'
@@ -146,6 +148,48 @@ export async function findWork(pool: Pool, orgId: TenantId | null, id: string): 
   return rows.map(itemOf)[0]
 }
 
+/** How a piece of work fails. Null if it does not. Undefined for an unknown id. */
+export async function failureOfWork(
+  pool: Pool,
+  orgId: TenantId | null,
+  id: string,
+): Promise<FailureOfWork | null | undefined> {
+  const found = await findWork(pool, orgId, id)
+  if (found === undefined || found.error === null) return found === undefined ? undefined : null
+  const { kind, process, step, error } = found
+  return { kind, process, step, errorClass: error.class, errorCode: error.code, errorHost: error.host }
+}
+
+/** How the work of a group fails. A group without items does not. */
+export async function failureOfGroup(pool: Pool, id: string): Promise<FailureOfWork | null | undefined> {
+  const found = await findGroup(pool, id)
+  if (found?.error_class === null || found === undefined) return (await retriedGroups(pool)).has(id) ? null : undefined
+  const { kind, process, step, error_class: errorClass, error_code: errorCode, error_host: errorHost } = found
+  return { kind, process, step, errorClass, errorCode, errorHost }
+}
+
+/** A group that a retry emptied. */
+export function withoutItems(
+  id: string,
+  { failure, firstFailedAt, lastFailedAt, versions }: EmptiedGroup,
+): Omit<FailureGroup, 'retry'> {
+  const { kind, process, step, errorClass, errorCode, errorHost } = failure
+  return {
+    id,
+    kind,
+    process,
+    step,
+    error: { class: errorClass, code: errorCode, host: errorHost },
+    count: 0,
+    states: { failing: 0 },
+    organisations: 0,
+    first_failed_at: firstFailedAt.toISOString(),
+    last_failed_at: lastFailedAt.toISOString(),
+    versions: [...versions],
+    example: null,
+  }
+}
+
 async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
   const { rows } = await pool.query<Failing>(
     `select distinct kind, process, step, error_class, error_code, error_host from (${await workRelation(pool)}) w where error_class is not null`,
@@ -164,7 +208,7 @@ interface GroupRow extends Failing {
 }
 
 /** Items that fail in the same way, the largest group first. An item that is tried right now stays in its group. */
-export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<readonly FailureGroup[]> {
+export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
   const relation = await workRelation(pool)
   const { rows } = await pool.query<GroupRow>(
     `select kind, process, step, error_class, error_code, error_host, count(*)::integer as count,
@@ -179,7 +223,7 @@ export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<re
     rows.map(({ example }) => example),
   ])
   const items = new Map(examples.map((row) => [row.id, itemOf(row)]))
-  return rows.flatMap((row): FailureGroup[] => {
+  return rows.flatMap((row): Omit<FailureGroup, 'retry'>[] => {
     const example = items.get(row.example)
     // It has succeeded meanwhile.
     if (example === undefined) return []

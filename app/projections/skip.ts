@@ -17,6 +17,8 @@ export interface Skip {
   readonly name: string
   readonly position: Position
   readonly reason: string
+  /** Who skips it. Default: the account of the operating system. */
+  readonly by?: string
 }
 
 /** How long the failed row stays locked while the event store records the skip, in milliseconds. */
@@ -32,7 +34,7 @@ const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
 export async function skipFailedEvent(
   pool: Pool,
   eventStore: EventStore,
-  { name, position, reason }: Skip,
+  { name, position, reason, by = operatorAccount() }: Skip,
 ): Promise<CommandReport> {
   if (projectorNamed(name).decisive === true) {
     return {
@@ -49,7 +51,7 @@ export async function skipFailedEvent(
       const failed = await lockedFailure(client, name, position)
       if (failed === undefined) return undefined
       // No instance can process the event while the skip is recorded. Waiters for the row's lock wait only briefly.
-      await limited(recordMs, record(eventStore, { name, position, reason }, failed))
+      await limited(recordMs, record(eventStore, { name, position, reason, by }, failed))
       return { failed, resumed: await requestResume(client, name) }
     })
     if (passed === undefined) {
@@ -91,7 +93,7 @@ async function lockedFailure(
 
 async function record(
   eventStore: EventStore,
-  { name, position, reason }: Skip,
+  { name, position, reason, by }: Required<Skip>,
   { eventId, eventType }: FailedEvent,
 ): Promise<void> {
   const command = {
@@ -101,7 +103,7 @@ async function record(
     eventId,
     eventType,
     reason,
-    skippedBy: operatorAccount(),
+    skippedBy: by,
     now: new Date(),
   }
   const commandId = v5(`skip ${name} ${formatPosition(position)}`, commands)

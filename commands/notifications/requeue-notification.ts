@@ -30,6 +30,15 @@ export function retryNotification(
   return [queued(state, 'retry_requested', now, request)]
 }
 
+/** Makes the next try of a queued notification due now, in the same round. One that is due already does not change. */
+export function bringNotificationForward(
+  { now }: { readonly now: Date },
+  state: NotificationState,
+): Decision<NotificationEvent> {
+  if (state.status !== 'queued' || Date.parse(state.nextAttemptAt) <= now.getTime()) return []
+  return [queued(state, 're_enqueued', now, null)]
+}
+
 export interface ReEnqueueNotification extends EndCutOffAttempt {
   /** Queued notifications that were due before this instant are stuck. */
   readonly dueBefore: Date

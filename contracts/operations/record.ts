@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { FailureOfWork, OperatorAction, OperatorActor, ProjectionVerb } from '../../streams/operations/events.ts'
 import { DisabledReason, SubscriptionStatus } from '../../streams/webhook-subscriptions/events.ts'
 import { outsideSystems } from '../../platform/outbound/outside-calls.ts'
 
@@ -20,7 +21,7 @@ export const OperationsError = Type.Object(
   { $id: 'OperationsError' },
 )
 
-export const WorkKind = Type.Enum(['step', 'delivery', 'notification'])
+export const WorkKind = FailureOfWork.properties.kind
 export type WorkKind = Static<typeof WorkKind>
 export const workStates = ['due', 'waiting', 'leased', 'failing'] as const
 export const WorkState = Type.Enum([...workStates])
@@ -53,6 +54,30 @@ export const WorkItem = Type.Object(
 )
 export type WorkItem = Static<typeof WorkItem>
 
+export const Retry = Type.Object(
+  {
+    id: Uuid,
+    requested_at: Instant,
+    actor: OperatorActor,
+    reason: Nullable(Type.String()),
+    total: Type.Integer({ minimum: 0, description: 'Items at the request' }),
+    waiting: Type.Integer({ minimum: 0, description: 'Items whose try has no outcome yet' }),
+    done: count,
+    failed_again: Type.Integer({
+      minimum: 0,
+      description: 'Items that failed again. They go on by their own schedule',
+    }),
+    ended_at: Nullable(Instant, { description: 'Null while items are waiting' }),
+  },
+  { $id: 'OperationsRetry' },
+)
+export type Retry = Static<typeof Retry>
+
+const retry = Nullable(Retry, { description: 'The newest, for a day' })
+
+export const WorkDetail = Type.Object({ ...WorkItem.properties, retry }, { $id: 'WorkDetail' })
+export type WorkDetail = Static<typeof WorkDetail>
+
 export const FailureGroup = Type.Object(
   {
     id: Uuid,
@@ -66,11 +91,26 @@ export const FailureGroup = Type.Object(
     first_failed_at: Instant,
     last_failed_at: Instant,
     versions: Type.Array(Type.String(), { description: 'Versions of the program that failed' }),
-    example: WorkItem,
+    example: Nullable(WorkItem, { description: 'Null if no item is left. The group stays for an hour after a retry' }),
+    retry,
   },
   { $id: 'FailureGroup' },
 )
 export type FailureGroup = Static<typeof FailureGroup>
+
+export const ActionRecord = Type.Object(
+  {
+    id: Uuid,
+    at: Instant,
+    action: OperatorAction,
+    actor: OperatorActor,
+    subject: Type.Object({ kind: Type.String(), id: Type.String() }),
+    reason: Nullable(Type.String()),
+    count: Type.Integer({ minimum: 0, description: 'Items of a retry, or uses of the administrator secret' }),
+  },
+  { $id: 'OperatorAction' },
+)
+export type ActionRecord = Static<typeof ActionRecord>
 
 const CheckStatus = Type.Enum(['ok', 'warning', 'failing'])
 
@@ -102,6 +142,22 @@ export type OperationsHealth = Static<typeof OperationsHealth>
 
 const Position = Type.String({ description: '`commit/prepare`' })
 
+export const ProjectionOperation = Type.Object(
+  {
+    id: Uuid,
+    action: ProjectionVerb,
+    status: Type.Enum(['requested', 'running', 'done', 'different', 'failed'], {
+      description: '`different`: the copy by the log has other rows, and does not serve',
+    }),
+    progress: Nullable(Type.Number({ minimum: 0, maximum: 1, description: 'The part of the log that is read' })),
+    requested_at: Instant,
+    actor: OperatorActor,
+    detail: Nullable(Type.String({ description: 'Why it failed, or the first table that differs' })),
+  },
+  { $id: 'ProjectionOperation' },
+)
+export type ProjectionOperation = Static<typeof ProjectionOperation>
+
 export const ProjectionState = Type.Object(
   {
     name: Type.String(),
@@ -121,6 +177,7 @@ export const ProjectionState = Type.Object(
     copies: Type.Array(
       Type.Object({ kind: Type.Enum(['next', 'previous', 'check']), version: Type.Integer(), position: Position }),
     ),
+    operation: Nullable(ProjectionOperation, { description: 'The newest' }),
   },
   { $id: 'ProjectionState' },
 )
@@ -173,7 +230,7 @@ export const Overview = Type.Object(
       Type.Object({
         name: Type.Enum([...outsideSystems]),
         status: Type.Enum(['ok', 'failing', 'unused'], {
-          description: '`failing`: three calls in a row failed, as any process saw them',
+          description: '`failing`: three calls in a row failed, seen by any process',
         }),
         last_success_at: Nullable(Instant),
         failing_since: Nullable(Instant),

@@ -175,6 +175,11 @@ export function notifyWorkers(
   }
 }
 
+/** Wakes the workers of other instances for lists whose rows became claimable without an event. */
+export async function notifyOfLists(pool: Pool, lists: readonly string[]): Promise<void> {
+  await pool.query(prepared(notify, [channel, [ourName, ...lists].join(' ')]))
+}
+
 interface ListListener {
   /** Notifications may have been lost before. */
   connected(): void

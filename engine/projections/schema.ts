@@ -81,6 +81,57 @@ const runtimeTables = `
     state bytea primary key,
     ends_at timestamptz not null
   );
+  create table if not exists runtime.retries (
+    id uuid primary key,
+    target_kind text not null check (target_kind in ('step', 'group')),
+    target_id uuid not null,
+    actor_kind text not null,
+    actor_id text,
+    reason text,
+    requested_at timestamptz not null,
+    kind text not null,
+    process text not null,
+    step text not null,
+    error_class text not null,
+    error_code text,
+    error_host text,
+    first_failed_at timestamptz not null,
+    last_failed_at timestamptz not null,
+    versions text[] not null,
+    total integer not null,
+    ended_at timestamptz
+  );
+  create index if not exists retries_target on runtime.retries (target_id, requested_at);
+  create table if not exists runtime.projection_operations (
+    id uuid primary key,
+    projector text not null,
+    verb text not null,
+    accepts_difference boolean not null,
+    position text,
+    actor_kind text not null,
+    actor_id text,
+    reason text,
+    requested_at timestamptz not null,
+    status text not null check (status in ('requested', 'running', 'done', 'different', 'failed')),
+    progress double precision,
+    detail text,
+    seen_at timestamptz,
+    ended_at timestamptz
+  );
+  create index if not exists projection_operations_of on runtime.projection_operations (projector, requested_at);
+  create table if not exists runtime.retried_work (
+    retry_id uuid not null references runtime.retries on delete cascade,
+    process text not null,
+    key text not null,
+    step text not null,
+    kind text not null,
+    work_id uuid not null,
+    org_id text,
+    failed_at timestamptz not null,
+    is_begun boolean not null default false,
+    outcome text check (outcome in ('done', 'failed')),
+    primary key (retry_id, process, key, step)
+  );
 `
 
 /** Columns that newer versions added, by table. */

@@ -1206,6 +1206,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operations/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What operators did, the latest first
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listOperatorActions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/steps/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give one failing piece of work its next try now
+         * @description Within the limits of the workers. While a retry of the same work runs, it is the answer. Work that fails again stays on its own schedule. An actor needs the permission of the same name too.
+         */
+        post: operations["retryWork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/groups/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give each item of a failure group its next try now
+         * @description Within the limits of the workers. While a retry of the same work runs, it is the answer. Work that fails again stays on its own schedule. An actor needs the permission of the same name too.
+         */
+        post: operations["retryFailureGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/projections/{name}/rebuild": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fill a read model anew from the log, and serve it if it is equal
+         * @description A projector process carries it out. `operation` of `GET /v1/operations/projections` shows how far it is. An actor needs the permission of the same name too.
+         */
+        post: operations["rebuildProjection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/projections/{name}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare a read model with the log
+         * @description A projector process carries it out. `operation` of `GET /v1/operations/projections` shows how far it is. An actor needs the permission of the same name too.
+         */
+        post: operations["verifyProjection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/projections/{name}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a failed read model try its event again
+         * @description A projector process carries it out. `operation` of `GET /v1/operations/projections` shows how far it is. An actor needs the permission of the same name too.
+         */
+        post: operations["retryProjection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/projections/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Serve the copy from before the last rebuild
+         * @description A projector process carries it out. `operation` of `GET /v1/operations/projections` shows how far it is. An actor needs the permission of the same name too.
+         */
+        post: operations["rollBackProjection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/projections/{name}/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a failed read model go on without its event, for ever
+         * @description A projector process carries it out. `operation` of `GET /v1/operations/projections` shows how far it is. An actor needs the permission of the same name too.
+         */
+        post: operations["skipProjectionEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/oauth/introspect": {
         parameters: {
             query?: never;
@@ -3543,7 +3703,7 @@ export interface components {
                 /** @enum {unknown} */
                 name: "provider" | "mail" | "chat" | "object_store" | "identity_provider";
                 /**
-                 * @description `failing`: three calls in a row failed, as any process saw them
+                 * @description `failing`: three calls in a row failed, seen by any process
                  * @enum {unknown}
                  */
                 status: "ok" | "failing" | "unused";
@@ -3658,6 +3818,63 @@ export interface components {
             next_cursor: string | null;
             has_more: boolean;
         };
+        OperationsRetry: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            requested_at: string;
+            actor: {
+                /** @enum {unknown} */
+                kind: "user" | "client" | "command" | "bootstrap";
+                id: string | null;
+            };
+            reason: string | null;
+            /** @description Items at the request */
+            total: number;
+            /** @description Items whose try has no outcome yet */
+            waiting: number;
+            done: number;
+            /** @description Items that failed again. They go on by their own schedule */
+            failed_again: number;
+            /** @description Null while items are waiting */
+            ended_at: string | null;
+        };
+        WorkDetail: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {unknown} */
+            kind: "step" | "delivery" | "notification";
+            process: string;
+            step: string;
+            org_id: string | null;
+            /** @description The record that it is about */
+            subject: {
+                kind: string;
+                /** Format: uuid */
+                id: string;
+            } | null;
+            /**
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows
+             * @enum {unknown}
+             */
+            state: "due" | "waiting" | "leased" | "failing";
+            /** @description Tries that failed */
+            failures: number;
+            first_failed_at: string | null;
+            last_failed_at: string | null;
+            /** Format: date-time */
+            due_at: string;
+            /** Format: date-time */
+            next_try_at: string;
+            lease_until: string | null;
+            error: components["schemas"]["OperationsError"] | null;
+            version: string | null;
+            /** @description The failure group */
+            group_id: string | null;
+            correlation_id: string | null;
+            /** @description The newest, for a day */
+            retry: components["schemas"]["OperationsRetry"] | null;
+        };
         FailureGroup: {
             /** Format: uuid */
             id: string;
@@ -3678,12 +3895,35 @@ export interface components {
             last_failed_at: string;
             /** @description Versions of the program that failed */
             versions: string[];
-            example: components["schemas"]["WorkItem"];
+            /** @description Null if no item is left. The group stays for an hour after a retry */
+            example: components["schemas"]["WorkItem"] | null;
+            /** @description The newest, for a day */
+            retry: components["schemas"]["OperationsRetry"] | null;
         };
         FailureGroupPage: {
             data: components["schemas"]["FailureGroup"][];
             next_cursor: string | null;
             has_more: boolean;
+        };
+        ProjectionOperation: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {unknown} */
+            action: "rebuild" | "verify" | "retry" | "rollback" | "skip";
+            /**
+             * @description `different`: the copy by the log has other rows, and does not serve
+             * @enum {unknown}
+             */
+            status: "requested" | "running" | "done" | "different" | "failed";
+            progress: number | null;
+            /** Format: date-time */
+            requested_at: string;
+            actor: {
+                /** @enum {unknown} */
+                kind: "user" | "client" | "command" | "bootstrap";
+                id: string | null;
+            };
+            detail: string | null;
         };
         ProjectionState: {
             name: string;
@@ -3714,6 +3954,8 @@ export interface components {
                 /** @description `commit/prepare` */
                 position: string;
             }[];
+            /** @description The newest */
+            operation: components["schemas"]["ProjectionOperation"] | null;
         };
         ProjectionPage: {
             data: components["schemas"]["ProjectionState"][];
@@ -3742,6 +3984,51 @@ export interface components {
             data: components["schemas"]["EndpointState"][];
             next_cursor: string | null;
             has_more: boolean;
+        };
+        OperatorAction: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** @enum {unknown} */
+            action: "step.retry" | "group.retry" | "projection.rebuild" | "projection.verify" | "projection.retry" | "projection.rollback" | "projection.skip" | "operator.create" | "administrator_secret.use";
+            actor: {
+                /** @enum {unknown} */
+                kind: "user" | "client" | "command" | "bootstrap";
+                id: string | null;
+            };
+            subject: {
+                kind: string;
+                id: string;
+            };
+            reason: string | null;
+            /** @description Items of a retry, or uses of the administrator secret */
+            count: number;
+        };
+        OperatorActionPage: {
+            data: components["schemas"]["OperatorAction"][];
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        OperationsRetryBody: {
+            /** @description It must not name a person */
+            reason?: string;
+        };
+        RebuildProjectionBody: {
+            /** @description It must not name a person */
+            reason?: string;
+            /** @description Serve the copy by the log also if the serving one has other rows */
+            accept_difference?: boolean;
+        };
+        ProjectionOperationBody: {
+            /** @description It must not name a person */
+            reason?: string;
+        };
+        SkipProjectionEventBody: {
+            /** @description Of the event at which it failed, `commit/prepare` */
+            position: string;
+            /** @description It must not name a person */
+            reason: string;
         };
         PresentedTokenBody: {
             token: string;
@@ -7701,7 +7988,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkItem"];
+                    "application/json": components["schemas"]["WorkDetail"];
                 };
             };
         };
@@ -7813,6 +8100,251 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EndpointPage"];
+                };
+            };
+        };
+    };
+    listOperatorActions: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorActionPage"];
+                };
+            };
+        };
+    };
+    retryWork: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperationsRetryBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsRetry"];
+                };
+            };
+        };
+    };
+    retryFailureGroup: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperationsRetryBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsRetry"];
+                };
+            };
+        };
+    };
+    rebuildProjection: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RebuildProjectionBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionOperation"];
+                };
+            };
+        };
+    };
+    verifyProjection: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProjectionOperationBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionOperation"];
+                };
+            };
+        };
+    };
+    retryProjection: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProjectionOperationBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionOperation"];
+                };
+            };
+        };
+    };
+    rollBackProjection: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProjectionOperationBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionOperation"];
+                };
+            };
+        };
+    };
+    skipProjectionEvent: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SkipProjectionEventBody"];
+            };
+        };
+        responses: {
+            /** @description Default Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionOperation"];
                 };
             };
         };

@@ -85,6 +85,14 @@ export interface AccessOptions {
   readonly logger: Logger
   /** The person of the session of a request to the console. Rejects with a problem. Default: there is no console. */
   readonly personOf?: ((request: FastifyRequest) => Promise<Caller>) | undefined
+  /** Records a use of the administrator secret before the request takes effect. Default: only the log has it (tests). */
+  readonly onAdministratorSecret?: (use: SecretUse) => Promise<void>
+}
+
+export interface SecretUse {
+  /** `GET /v1/auth/clients/:id` */
+  readonly route: string
+  readonly correlationId: string
 }
 
 /** Stands for the client of callers at the console. */
@@ -105,14 +113,8 @@ const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAd
  * Returns the check that runs before the body of a request is read. It resolves to the caller or rejects with a
  * problem.
  */
-export function createAuthorization({
-  configuration,
-  actors,
-  verifyToken,
-  pseudonymOf,
-  logger,
-  personOf,
-}: AccessOptions) {
+export function createAuthorization(options: AccessOptions) {
+  const { configuration, actors, verifyToken, pseudonymOf, logger, personOf } = options
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
@@ -151,6 +153,8 @@ export function createAuthorization({
         { ...admission, ...(caller.orgId === null ? {} : { orgId: caller.orgId }) },
         'administrator secret used',
       )
+      const { method, route } = admission
+      await options.onAdministratorSecret?.({ route: `${method} ${route}`, correlationId: request.correlationId })
       return caller
     }
     const caller = await authenticate(request)

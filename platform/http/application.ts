@@ -7,7 +7,7 @@ import type { LogFields, Logger } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { closeGently } from '../kit/early-answers.ts'
 import { problem, type Problem } from './problems.ts'
-import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
+import { createAuthorization, type Access, type Caller, type SecretUse, type VerifyToken } from './access.ts'
 import type { ActorReader } from './actor-readers.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
@@ -51,6 +51,8 @@ export interface ApplicationOptions {
   readonly translateError: TranslateError
   /** A hash with a key of the installation. It replaces a text that must not be stored unencrypted. */
   readonly pseudonymOf: (text: string) => string
+  /** Before a request with the administrator secret takes effect. Default: nothing (tests). */
+  readonly onAdministratorSecret?: (use: SecretUse) => Promise<void>
   readonly readYourWrites: ReadYourWrites
   /** Contains each access before its answer leaves. Default: none (tests). */
   readonly accessLog?: AccessLog

@@ -396,6 +396,26 @@ export const problems = {
     'The webhook subscription is disabled',
     'A disabled subscription gets no deliveries. Enable it first: PATCH its status to active.',
   ),
+  'projection-busy': passing(
+    409,
+    'The read model is being worked on',
+    'One operation on a read model runs at a time. `GET /v1/operations/projections` shows it. Repeat the request after its end.',
+  ),
+  'projection-not-there': refusal(
+    409,
+    'The read model has not failed there',
+    'Only the event at which a read model failed can be skipped. `GET /v1/operations/projections` shows its position.',
+  ),
+  'skip-refused': refusal(
+    409,
+    'The read model skips nothing',
+    'Decisions depend on its rows. Correct the program, then retry it.',
+  ),
+  'step-not-failing': refusal(
+    409,
+    'The work does not fail',
+    'Only failing work is retried. Work that has not failed keeps its time. Read it again.',
+  ),
   'webhook-delivery-pending': passing(
     409,
     'The webhook delivery is pending',

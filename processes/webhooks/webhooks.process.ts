@@ -97,6 +97,7 @@ export const webhooksProcess = defineProcess<
       ),
 
     WebhookDeliveryAttemptFailed: ({ data }, todo) => [...dueAgain(data, todo), ...failing(data, todo)],
+    WebhookDeliveryBroughtForward: ({ data }, todo) => dueAgain(data, todo),
     WebhookDelivered: ({ data }, todo) => [...ended(data, todo), ...succeeding(data.subscriptionId, todo)],
     WebhookDeliveryFailed: ({ data }, todo) => [
       ...ended(data, todo),

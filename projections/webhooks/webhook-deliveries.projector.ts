@@ -124,6 +124,9 @@ export const webhookDeliveriesProjector = defineProjector<
         streamRevision: revision,
       }),
     ],
+    WebhookDeliveryBroughtForward: ({ data: { deliveryId, nextAttemptAt }, revision }) => [
+      patchRow(webhookDeliveriesTable, { deliveryId, nextAttemptAt, streamRevision: revision }),
+    ],
     WebhookDeliveryFailed: ({ data, revision }) => [outcome(data, data.errorClass), ended(data, 'failed', revision)],
     WebhookDeliveryCancelled: ({ data, revision }) => [ended(data, 'cancelled', revision)],
     WebhookRedeliveryRequested: ({ data: { deliveryId, requestedAt }, revision }) => [

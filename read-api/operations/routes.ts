@@ -1,11 +1,13 @@
 import { Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import {
+  ActionRecord,
   EndpointState,
   FailureGroup,
   OperationsHealth,
   Overview,
   ProjectionState,
+  WorkDetail,
   WorkItem,
   WorkKind,
   WorkState,
@@ -16,10 +18,12 @@ import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.
 import { answers } from '../../platform/http/answers.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
+import { operatorActionsProjector } from '../../projections/operations/operator-actions.projector.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { listActions, placeOfAction } from './actions-queries.ts'
 
-export interface OperationsRouteDependencies extends Pick<ReadDependencies, 'cursors'> {
+export interface OperationsRouteDependencies extends Pick<ReadDependencies, 'cursors' | 'pool'> {
   readonly operations: Operations
 }
 
@@ -94,7 +98,7 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     operationId: 'readWork',
     summary: 'One piece of work',
     params: { id: Uuid },
-    reply: WorkItem,
+    reply: WorkDetail,
     handle: async ({ tenant, params }) => existing(await operations.workItem(tenant, params.id)),
   })
 
@@ -147,6 +151,28 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     rows: ({ tenant }, page) => operations.endpoints(tenant, page),
     placeOf: ({ id }) => [id],
     toItem: (endpoint) => endpoint,
+  })
+  listRoute(app, deps, {
+    ...shared,
+    servedBy: [operatorActionsProjector],
+    path: '/actions',
+    operationId: 'listOperatorActions',
+    summary: 'What operators did, the latest first',
+    list: 'operations-actions',
+    sort: '-at',
+    pageName: 'OperatorActionPage',
+    item: ActionRecord,
+    rows: (_, page) => listActions(deps.pool, page),
+    placeOf: (row) => placeOfAction(row),
+    toItem: ({ actionId: id, at, action, reason, count, ...row }): ActionRecord => ({
+      id,
+      at: new Date(at).toISOString(),
+      action,
+      actor: { kind: row.actorKind, id: row.actorId },
+      subject: { kind: row.subjectKind, id: row.subjectId },
+      reason,
+      count,
+    }),
   })
 }
 

@@ -64,6 +64,8 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
       const { errorClass, failedAt, nextAttemptAt } = event.data
       return { ...state, ...finished(state, event.data, failedAt, errorClass), nextAttemptAt }
     }
+    case 'WebhookDeliveryBroughtForward':
+      return { ...state, nextAttemptAt: event.data.nextAttemptAt }
     case 'WebhookDeliveryFailed': {
       const { errorClass, failedAt } = event.data
       return { ...state, ...finished(state, event.data, failedAt, errorClass), status: 'failed', nextAttemptAt: null }

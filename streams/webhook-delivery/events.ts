@@ -134,6 +134,11 @@ export const webhookDeliveryEvents = {
     Type.Object({ ...failure, nextAttemptAt: Nullable(Instant) }),
     { version: 3, upcasters: attemptFailedUpcasters },
   ),
+  /** An operator asked for the next try of a failing delivery before its time. Its place in the schedule stays. */
+  WebhookDeliveryBroughtForward: defineEvent(
+    'WebhookDeliveryBroughtForward',
+    Type.Object({ ...named, nextAttemptAt: Instant }),
+  ),
   /** The last attempt of the schedule failed. */
   WebhookDeliveryFailed: defineEvent('WebhookDeliveryFailed', Type.Object(failure), {
     version: 2,

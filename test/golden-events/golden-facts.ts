@@ -7,6 +7,7 @@ import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'
+import { operations } from '../../streams/operations/aggregate.ts'
 import { backups } from '../../streams/backups/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -123,6 +124,7 @@ const dataOfTypes = new Map<string, object>(
     facts.assessmentFact,
     facts.caseFact,
     facts.backupFact,
+    facts.operationsFact,
     facts.clientFact,
     facts.consentFact,
     facts.consentTypeFact,
@@ -207,9 +209,9 @@ for (const { type, data } of [
 ])
   dataOfTypes.set(type, data)
 
-/** A channel, the seals of the log and the backups have one stream, with the name of the category. */
+/** A channel, the seals of the log, the backups and the operations have one stream, with the name of the category. */
 function isItsOwnStream(category: string): boolean {
-  return category.includes('.') || category === logSeals.category || category === backups.category
+  return category.includes('.') || [logSeals, backups, operations].some((one) => one.category === category)
 }
 
 /** What a golden file of the newest version of a type is written from. */

@@ -5,6 +5,7 @@ import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
+import type { OperationsEvent } from '../../streams/operations/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
@@ -403,6 +404,30 @@ export const backupFact = factsOf<BackupEvent>({
     by: 'operator',
   },
   OutsideCallsReleased: { backupId: ids.review, releasedAt: at(1), by: 'operator' },
+})
+
+export const operationsFact = factsOf<OperationsEvent>({
+  OperatorActionRecorded: {
+    actionId: ids.claim,
+    action: 'group.retry',
+    actor: { kind: 'user', id: ids.client },
+    subject: { kind: 'group', id: ids.event },
+    reason: 'the provider is back',
+    count: 3,
+    retried: {
+      failure: {
+        kind: 'step',
+        process: 'ai_review',
+        step: 'advance',
+        errorClass: 'EgressError',
+        errorCode: 'ECONNREFUSED',
+        errorHost: 'provider.test',
+      },
+      orgId: null,
+    },
+    projection: null,
+    at: at(0),
+  },
 })
 
 export const logSealFact = factsOf<LogSealEvent>({

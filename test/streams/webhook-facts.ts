@@ -89,6 +89,7 @@ export const deliveryFact = factsOf<WebhookDeliveryEvent>({
     failedAt: at(32),
     nextAttemptAt: at(37),
   },
+  WebhookDeliveryBroughtForward: { ...named, nextAttemptAt: at(33) },
   WebhookDeliveryFailed: {
     ...attempted,
     attempt: 10,

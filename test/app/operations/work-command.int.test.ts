@@ -92,13 +92,17 @@ test('groups list and show name what fails, how often and an example', async () 
 
 test('steps show prints one item; an unknown one is exit code 1', async () => {
   const [item] = (await json('steps', 'list')).data
-  expect(await json('steps', 'show', item?.id ?? '')).toEqual(item)
+  expect(await json('steps', 'show', item?.id ?? '')).toEqual({ ...item, retry: null })
   const unknown = randomUUID()
   for (const name of ['steps', 'groups'])
-    expect(await printed(name, 'show', unknown)).toEqual({
-      text: `there is no ${unknown} any more, or it never was`,
-      code: 1,
-    })
+    for (const verb of ['show', 'retry'])
+      expect(await printed(name, verb, unknown)).toEqual({
+        text: `there is no ${unknown} any more, or it never was`,
+        code: 1,
+        isRefusal: true,
+      })
+  const { text, code } = await printed('steps', 'retry', item?.id ?? '')
+  expect([text, code]).toEqual([`${item?.id}: The work does not fail`, 1])
 })
 
 test.each([
@@ -115,6 +119,8 @@ test.each([
   [['steps', 'remove'], 'there is no command steps remove'],
   [['steps', 'show'], 'steps show takes one id, a UUID'],
   [['groups', 'show', 'one'], 'groups show takes one id, a UUID'],
+  [['groups', 'retry'], 'groups retry takes one id, a UUID'],
+  [['steps', 'retry', randomUUID(), '--reason', ''], '--reason must have 1 to 500 characters'],
   [['steps', 'list', '--limit', '0'], '--limit must be a number from 1 to 200'],
   [['steps', 'list', '--kind', 'mail'], '--kind is one of step, delivery, notification'],
   [['steps', 'list', '--state', 'due,gone'], '--state takes due, waiting, leased, failing'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  bringNotificationForward,
   queueNotification,
   reEnqueueNotification,
   retryNotification,
@@ -15,6 +16,26 @@ describe('pending → queued', () => {
     given(notifications, ...pendingStory)
       .when(queueNotification, { now: nowAt(32) })
       .thenEvents([notificationFact('NotificationQueued')])
+  })
+})
+
+describe('queued → due now', () => {
+  it('on request of an operator, once, and in the same round', () => {
+    const forward = notificationFact('NotificationQueued', {
+      reason: 're_enqueued',
+      nextAttemptAt: at(20),
+      queuedAt: at(20),
+    })
+    const after = given(notifications, ...queuedStory)
+      .when(bringNotificationForward, { now: nowAt(20) })
+      .thenEvents([forward])
+    expect(after).toMatchObject({ status: 'queued', attemptsBeforeRound: 0 })
+    given(notifications, ...queuedStory, forward)
+      .when(bringNotificationForward, { now: nowAt(20) })
+      .thenNothing()
+    given(notifications, ...failedStory)
+      .when(bringNotificationForward, { now: nowAt(20) })
+      .thenNothing()
   })
 })
 

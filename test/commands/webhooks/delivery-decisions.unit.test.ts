@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { bringDeliveryForward } from '../../../commands/webhooks/bring-delivery-forward.ts'
 import { viewOfDelivery } from '../../../commands/webhooks/views.ts'
 import { recover } from '../../../commands/webhooks/recover.ts'
 import { isRepeatedRedelivery, redeliver } from '../../../commands/webhooks/redeliver.ts'
@@ -48,6 +49,26 @@ describe('testing a subscription', () => {
       .thenRefused('webhook-subscription-disabled')
     given(webhookDeliveries, test)
       .when(sendTest, { ...command, isActive: false })
+      .thenNothing()
+  })
+})
+
+describe('bringing the next try of a delivery forward', () => {
+  const failed = fact('WebhookDeliveryAttemptFailed', { nextAttemptAt: at(340) })
+  const now = new Date(at(40))
+  const forward = fact('WebhookDeliveryBroughtForward', { nextAttemptAt: at(40) })
+
+  it('makes it due now, once, at its place in the schedule', () => {
+    const after = given(webhookDeliveries, scheduled, attempted, failed)
+      .when(bringDeliveryForward, { now })
+      .thenEvents([forward])
+    expect(after).toMatchObject({ status: 'pending', nextAttemptAt: at(40), finishedAttempts: 1, roundFrom: 0 })
+    given(webhookDeliveries, scheduled, attempted, failed, forward).when(bringDeliveryForward, { now }).thenNothing()
+  })
+
+  it.each(ends)('changes nothing after its end', (...story) => {
+    given(webhookDeliveries, ...story)
+      .when(bringDeliveryForward, { now })
       .thenNothing()
   })
 })

@@ -65,6 +65,7 @@ const anyValues = {
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',
+  name: 'patients',
   code: 'conflict',
   channel: 'assessment',
   level: '0',

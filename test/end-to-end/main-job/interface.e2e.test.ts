@@ -39,6 +39,7 @@ const anyValues = {
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',
+  name: 'patients',
   code: 'conflict',
   channel: 'assessment',
   level: '0',

@@ -358,6 +358,13 @@ const platformOnly = [
   'getUserContact',
   'readFailureGroup',
   'readWork',
+  'rebuildProjection',
+  'retryFailureGroup',
+  'retryProjection',
+  'retryWork',
+  'rollBackProjection',
+  'skipProjectionEvent',
+  'verifyProjection',
 ]
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']

@@ -8,6 +8,7 @@ import { createOperator, createOrdered } from '../../../app/administrators.ts'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { onConfiguredServers } from '../../../app/configured-servers.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { securedEventStoreUrl } from 'embedded-eventstore/testing'
@@ -29,6 +30,8 @@ import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform 
 import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
 import { openReceivers } from '../../support/receivers.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
+import { operationsStream } from '../../../streams/operations/aggregate.ts'
+import type { OperationsEvent } from '../../../streams/operations/events.ts'
 import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
 let receiver: WebhookReceiver
@@ -205,6 +208,16 @@ test('operators create makes an operator once, with a role that administrators d
   expect(await permissionsOf(operator.user_id)).toEqual(['operations:read', 'operations:write'])
   expect(await permissionsOf(reader.user_id)).toEqual(['operations:read'])
   await expect(create('first@example.org', false)).rejects.toThrow('another user has this address')
+  // Before the user exists, once, and not for a refusal.
+  const created = await onConfiguredServers(configuration, createLogger({ level: 'silent' }), async ({ store }) => {
+    const actions: OperationsEvent['data'][] = []
+    for await (const { data } of store.readStream<OperationsEvent>(operationsStream.stream)) actions.push(data)
+    return actions.filter(({ action }) => action === 'operator.create')
+  })
+  expect(created).toMatchObject([
+    { subject: { kind: 'user', id: operator.user_id }, actor: { kind: 'command' } },
+    { subject: { kind: 'user', id: reader.user_id } },
+  ])
 })
 
 test('a repeat of administrators create creates nothing, and each failure has a reason', async () => {

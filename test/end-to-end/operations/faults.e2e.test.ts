@@ -31,7 +31,7 @@ beforeAll(async () => {
   pool = createPool({ url: inProcess.databaseUrl, max: 2 })
   const { base_url: baseUrl } = inProcess.platform.credentials
   watched = watchPlatform(baseUrl)
-  operator = watched.watch(await clientWith(['operations:read'], null))
+  operator = watched.watch(await clientWith(['operations:write'], null))
 }, 120_000)
 afterAll(async () => {
   await pool.end()
@@ -82,8 +82,14 @@ describe('operators', () => {
       const refused = await inProcess.api.call(`${base}${path}`)
       expect([path, refused.status, at(refused.body, 'code')]).toEqual([path, 403, 'insufficient-scope'])
     }
-    const writer = await clientWith(['operations:write'], null)
-    expect((await writer.call(`${base}/overview`)).status).toBe(200)
+    const reader = await clientWith(['operations:read'], null)
+    expect((await reader.call(`${base}/overview`)).status).toBe(200)
+    const unknown = '0190b0a0-0000-7000-8000-000000000001'
+    for (const path of ['steps', 'groups']) {
+      const retry = `${base}/${path}/${unknown}/retry`
+      expect((await reader.call(retry, { method: 'POST' })).status).toBe(403)
+      expect((await operator.call(retry, { method: 'POST' })).status).toBe(404)
+    }
   })
 
   it('see every process with its checks', async () => {
@@ -168,13 +174,54 @@ describe('a fault is on the overview, and gone after its end', () => {
     const own = inProcess.platform.credentials.org_id
     expect(at(await read(`/steps?org_id=${own}&kind=delivery`), 'data')).toHaveLength(1)
     expect(at(await read('/steps?org_id=0190b0a0-0000-7000-8000-000000000001'), 'data')).toEqual([])
-    expect(await read(`/steps/${textAt(work, 'data', 0, 'id')}`)).toEqual(at(work, 'data', 0))
+    expect(await read(`/steps/${textAt(work, 'data', 0, 'id')}`)).toEqual({
+      ...Object(at(work, 'data', 0)),
+      retry: null,
+    })
+    expect(at(await read('/deliveries?state=failing'), 'data')).toEqual(at(work, 'data'))
+    expect(at(await read('/deliveries?state=due'), 'data')).toEqual([])
+    expect(at(await read('/notifications'), 'data')).toEqual([])
+    for (const list of ['/deliveries', '/notifications'])
+      expect((await operator.call(`${base}${list}?kind=delivery`)).status).toBe(400)
     expect(JSON.stringify([work, await read('/groups'), await read('/overview')])).not.toContain('canary')
     const endpoints = at(await read(`/endpoints?org_id=${own}`), 'data')
     expect(endpoints).toMatchObject([{ id, host: `127.0.0.1:${port}`, status: 'active', pending: 1, failed: 0 }])
     expect(JSON.stringify(endpoints)).not.toContain('canary')
-    await expecting(204, inProcess.api.call(`${subscriptions}/${id}`, { method: 'DELETE' }))
+
+    // The next try by the schedule is a minute away.
+    const retryPath = `${base}/groups/${groupId}/retry`
+    const { body: failed } = await expecting(202, operator.call(retryPath, { body: { reason: 'canary-free' } }))
+    expect(failed).toMatchObject({ total: 1, reason: 'canary-free', actor: { kind: 'client' } })
+    await vi.waitFor(async () => {
+      const retried = at(await read(`/groups/${groupId}`), 'retry')
+      expect(retried).toMatchObject({ id: textAt(failed, 'id'), done: 0, failed_again: 1 })
+    }, soon)
+    const receiver = createServer((_, response) => void response.writeHead(204).end())
+    await listening(receiver, port)
+    const { body: second } = await expecting(202, operator.call(retryPath, { method: 'POST' }))
+    await vi.waitFor(async () => {
+      const group = await read(`/groups/${groupId}`)
+      expect(group).toMatchObject({ count: 0, example: null, retry: { id: textAt(second, 'id'), done: 1 } })
+    }, soon)
     await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
+    expect((await operator.call(retryPath, { method: 'POST' })).status).toBe(409)
+    const actions = at(await read('/actions'), 'data')
+    const retries = Array.isArray(actions) ? actions.filter((one) => at(one, 'action') === 'group.retry') : []
+    // Clients were registered with the secret.
+    expect(actions).toContainEqual(
+      expect.objectContaining({
+        action: 'administrator_secret.use',
+        actor: { kind: 'bootstrap', id: null },
+        subject: { kind: 'route', id: 'POST /v1/auth/clients' },
+      }),
+    )
+    expect(retries).toMatchObject([
+      { id: textAt(second, 'id'), action: 'group.retry', reason: null, count: 1 },
+      { id: textAt(failed, 'id'), action: 'group.retry', subject: { kind: 'group', id: groupId } },
+    ])
+    await expecting(204, inProcess.api.call(`${subscriptions}/${id}`, { method: 'DELETE' }))
+    receiver.closeAllConnections()
+    await new Promise<void>((resolve) => void receiver.close(() => resolve()))
   })
 
   it('a step that throws', async () => {
@@ -192,6 +239,11 @@ describe('a fault is on the overview, and gone after its end', () => {
     expect(group).toMatchObject({ kind: 'step', process: 'assessments', step: 'expire', count: 1 })
     expect(at(group, 'example', 'version')).toBe(at(group, 'versions', 0))
     expect(JSON.stringify(group)).not.toContain('canary')
+    // A command retries it without the API, and waits for the outcome.
+    const retried = await command('steps', 'retry', textAt(group, 'example', 'id'), '--wait', '--json')
+    expect(at(retried, 'code')).toBe(1)
+    const failedAgain = { total: 1, waiting: 0, done: 0, failed_again: 1, actor: { kind: 'command' } }
+    expect(JSON.parse(textAt(retried, 'stdout'))).toMatchObject(failedAgain)
     await pool.query(`delete from assessments_todo.todo where key = 'planted'`)
     await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
   })
@@ -208,12 +260,99 @@ describe('a fault is on the overview, and gone after its end', () => {
   })
 })
 
+describe('a read model', () => {
+  const path = `${base}/projections`
+  /** Requests an operation, and resolves to it once it is over. */
+  async function workedOn(name: string, verb: string, body: object = {}): Promise<unknown> {
+    const { body: requested } = await expecting(202, operator.call(`${path}/${name}/${verb}`, { body }))
+    expect(requested).toMatchObject({ action: verb, status: 'requested', progress: null, actor: { kind: 'client' } })
+    return vi.waitFor(async () => {
+      const page = at(await read('/projections?limit=200'), 'data')
+      const found = Array.isArray(page) ? page.find((one) => at(one, 'name') === name) : undefined
+      const operation = at(found, 'operation')
+      expect(operation).toMatchObject({
+        id: textAt(requested, 'id'),
+        status: expect.stringMatching(/done|different|failed/),
+      })
+      return operation
+    }, soon)
+  }
+
+  it('is compared, rebuilt and rolled back by a projector process', async () => {
+    expect(await workedOn('patients', 'verify')).toMatchObject({ status: 'done', detail: null })
+    expect(await workedOn('patients', 'rollback')).toMatchObject({
+      status: 'failed',
+      detail: 'nothing-to-roll-back-to',
+    })
+    expect(await workedOn('patients', 'rebuild', { reason: 'to be sure' })).toMatchObject({ status: 'done' })
+    expect(await workedOn('patients', 'rollback')).toMatchObject({ status: 'done' })
+    await pool.query('delete from patients.patients')
+    expect(await workedOn('patients', 'verify')).toMatchObject({ status: 'different', detail: 'patients' })
+    expect(await workedOn('patients', 'rebuild')).toMatchObject({ status: 'different', detail: 'patients' })
+    expect(await workedOn('patients', 'rebuild', { accept_difference: true })).toMatchObject({ status: 'done' })
+    expect(await workedOn('patients', 'verify')).toMatchObject({ status: 'done' })
+    expect(await workedOn('patients', 'retry')).toMatchObject({ status: 'done' })
+    const actions = at(await read('/actions'), 'data')
+    expect(actions).toContainEqual(
+      expect.objectContaining({
+        action: 'projection.rebuild',
+        subject: { kind: 'projection', id: 'patients' },
+        reason: 'to be sure',
+      }),
+    )
+  })
+
+  it('skips only the event at which it failed', async () => {
+    const skip = { position: '1/1', reason: 'tried' }
+    const codeOf = async (name: string, body: object = skip) => {
+      const answer = await operator.call(`${path}/${name}/skip`, { body })
+      return [answer.status, at(answer.body, 'code')]
+    }
+    expect(await codeOf('patients')).toEqual([409, 'projection-not-there'])
+    expect(await codeOf('consent_records')).toEqual([409, 'skip-refused'])
+    expect(await codeOf('nobody')).toEqual([404, 'not-found'])
+    expect(await codeOf('patients', { position: '1/1' })).toEqual([400, 'validation-failed'])
+    const { rows } = await pool.query<{ place: string }>(
+      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'PatientRegistered',
+         failed_category = 'patient', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
+       where name = 'consent_types' returning commit_position || '/' || prepare_position as place`,
+    )
+    const position = rows[0]?.place ?? ''
+    expect(await workedOn('consent_types', 'skip', { position, reason: 'planted' })).toMatchObject({ status: 'done' })
+  })
+
+  it('is worked on by one operation at a time', async () => {
+    await pool.query(
+      `insert into runtime.projection_operations (id, projector, verb, accepts_difference, actor_kind, requested_at, status, seen_at)
+       values (gen_random_uuid(), 'cases', 'verify', false, 'client', now(), 'running', clock_timestamp() + interval '1 minute')`,
+    )
+    const refused = await operator.call(`${path}/cases/verify`, { method: 'POST' })
+    expect([refused.status, at(refused.body, 'code')]).toEqual([409, 'projection-busy'])
+    // Its process has died: another one carries it out.
+    await pool.query(
+      `update runtime.projection_operations set seen_at = now() - interval '1 minute' where projector = 'cases'`,
+    )
+    await vi.waitFor(async () => {
+      const { rows } = await pool.query(`select status from runtime.projection_operations where projector = 'cases'`)
+      expect(rows).toEqual([{ status: 'done' }])
+    }, soon)
+  })
+
+  it('is worked on also if the process died after it recorded the request', async () => {
+    await pool.query(
+      `insert into operator_actions.actions (action_id, at, action, actor_kind, actor_id, subject_kind, subject_id, count, projection)
+       values (gen_random_uuid(), now(), 'projection.verify', 'client', 'operators', 'projection', 'images', 1,
+         '{"verb": "verify", "acceptsDifference": false, "position": null}')`,
+    )
+    await vi.waitFor(async () => {
+      const { rows } = await pool.query(`select status from runtime.projection_operations where projector = 'images'`)
+      expect(rows).toEqual([{ status: 'done' }])
+    }, soon)
+  })
+})
+
 it('the command prints the overview without the API', async () => {
-  const { dataDir } = inProcess.platform.configuration
-  const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
-  const env = { ...process.env, ...nothing, PLATFORM_DATA_DIR: dataDir }
-  const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['app/main.ts', 'status', ...args], { env }).catch((error: unknown) => error)
+  const run = (...args: string[]) => command('status', ...args)
   const printed = JSON.parse(textAt(await run('--json'), 'stdout')) as unknown
   const { at: _, ...answered } = (await read('/overview')) as Record<string, unknown>
   expect(Object.keys(Object(printed)).toSorted()).toEqual(['at', ...Object.keys(answered)].toSorted())
@@ -224,6 +363,14 @@ it('the command prints the overview without the API', async () => {
 it('answers what the document describes', async () => {
   expect(await watched.undocumented()).toEqual([])
 })
+
+/** Runs a command of the program against the servers of the platform. Resolves also if it fails. */
+function command(...args: string[]): Promise<unknown> {
+  const { dataDir } = inProcess.platform.configuration
+  const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
+  const env = { ...process.env, ...nothing, PLATFORM_DATA_DIR: dataDir }
+  return promisify(execFile)(process.execPath, ['app/main.ts', ...args], { env }).catch((error: unknown) => error)
+}
 
 async function listening(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve))

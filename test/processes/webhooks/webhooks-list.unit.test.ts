@@ -242,6 +242,12 @@ describe('a subscription that is disabled or deleted', () => {
     expect(steps(subscribed, completed, disabled, ofDelivery('WebhookDeliveryCancelled'), afterwards)).toEqual([])
   })
 
+  it('is tried at the earlier time that an operator asked for', () => {
+    const forward = ofDelivery('WebhookDeliveryBroughtForward', { nextAttemptAt: at(35) })
+    expect(steps(subscribed, completed, attemptFailed, forward)).toContainEqual(deliver(35))
+    expect(steps(subscribed, completed, attemptFailed, ofDelivery('WebhookDelivered'), forward)).toEqual([])
+  })
+
   it('has its secrets destroyed an hour after it was deleted, once', () => {
     expect(steps(subscribed, deleted)).toEqual([free(ids.subscription, 'destroy-secrets', 3_650)])
     expect(payloads(subscribed, deleted)).toEqual([{ cause: cause() }])

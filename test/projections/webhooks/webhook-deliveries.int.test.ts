@@ -210,6 +210,12 @@ describe('the log of deliveries', () => {
     })
   })
 
+  it('shows the earlier time of the next try that an operator asked for', async () => {
+    const forward = fact('WebhookDeliveryBroughtForward', { nextAttemptAt: at(35) })
+    const { deliveries } = await rowsOf(scheduled, attempted, attemptFailed, forward)
+    expect(deliveries).toEqual([{ ...pending, next_attempt_at: at(35), stream_revision: '3' }])
+  })
+
   it('follows the revision after a redelivery request without effect', async () => {
     const { deliveries } = await rowsOf(scheduled, attempted, fact('WebhookRedeliveryUnneeded'))
     expect(deliveries).toEqual([{ ...pending, stream_revision: '2' }])

@@ -371,5 +371,5 @@ const subjects: readonly [object, readonly string[]][] = [
  */
 const aboutOthers =
   `access_log access_month ai_review_budget ai_review_places backups consent_type humanreviewpolicy log_seals minted_id notificationqueuerequest
-    notificationsubscription notificationtemplate oauth_scope permission projection reservation role suppression
+    notificationsubscription notificationtemplate oauth_scope operations permission projection reservation role suppression
     token_key webhook_recovery workflow_definition write_probe`.split(/\s+/)

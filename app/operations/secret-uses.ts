@@ -1,0 +1,46 @@
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { SecretUse } from '../../platform/http/access.ts'
+import { newId } from '../../platform/kit/new-id.ts'
+import { recordAction } from './record-action.ts'
+
+interface Minute {
+  readonly actionId: string
+  readonly minute: number
+  readonly at: string
+  count: number
+}
+
+/**
+ * Records each use of the administrator secret. Uses of one route within a minute are one action, with their number. The
+ * appends are in the order of the uses, because the newest event of an action has its number.
+ */
+export function recordSecretUses(store: EventStore, now: () => Date): (use: SecretUse) => Promise<void> {
+  // One entry for each route that takes the secret.
+  const minutes = new Map<string, Minute>()
+  let before: Promise<unknown> = Promise.resolve()
+
+  return ({ route, correlationId }) => {
+    const at = now()
+    const minute = Math.floor(at.getTime() / 60_000)
+    const known = minutes.get(route)
+    const current = known?.minute === minute ? known : { actionId: newId(), minute, at: at.toISOString(), count: 0 }
+    minutes.set(route, current)
+    current.count += 1
+    const { actionId, count } = current
+    const action = {
+      actionId,
+      action: 'administrator_secret.use',
+      actor: { kind: 'bootstrap', id: null },
+      subject: { kind: 'route', id: route },
+      reason: null,
+      count,
+      retried: null,
+      projection: null,
+      at: current.at,
+    } as const
+    const context = { commandId: newId(), correlationId, clientId: 'bootstrap' }
+    const recorded = before.then(() => recordAction(store, action, context))
+    before = recorded.catch(() => undefined)
+    return recorded.then(() => undefined)
+  }
+}
