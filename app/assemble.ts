@@ -7,7 +7,7 @@ import { openProvenance } from '../contracts/audit/provenance.ts'
 import { openSealedLog } from '../contracts/audit/sealed-log.ts'
 import { auditRecords } from '../contracts/audit/records-in-order.ts'
 import { openChannels } from '../contracts/events/channels.ts'
-import { countStreams } from '../read-api/events/streams-of-clients.ts'
+import { countStreams } from '../engine/reads/open-streams.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { hasReviewLimits } from '../processes/ai-review/held-back.ts'
@@ -23,6 +23,7 @@ import { createFailpoint, createGracefulStop, type GracefulStop } from '../platf
 import { createEgress } from '../platform/outbound/egress.ts'
 import { OutsideCalls } from '../platform/outbound/outside-calls.ts'
 import { createHealth } from '../platform/observability/health.ts'
+import { listenForMetrics } from '../platform/observability/metrics-listener.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
@@ -36,6 +37,8 @@ import { requireSealedLog } from './audit/log-went-back.ts'
 import { createOperations } from './operations/operations.ts'
 import { storeOutsideCalls } from './operations/outside-systems.ts'
 import { workOnProjections } from './operations/projection-worker.ts'
+import { Rates } from './operations/minute-rates.ts'
+import { storeRates } from './operations/rates.ts'
 import { recordSecretUses } from './operations/secret-uses.ts'
 import { workOffRetries } from './operations/retry-worker.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
@@ -116,7 +119,19 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runsProjector = roles.includes('projector')
   const runsProcessor = roles.includes('processor')
   requireForeignChannels(configuration)
-  const { databaseUrl, vault, store, pool } = await openResources({ ...options, stop, now, filter })
+  const health = createHealth({ profile: configuration.profile, roles })
+  const metrics = createMetrics({ health })
+  const rates = new Rates(now)
+  const { databaseUrl, vault, store, pool } = await openResources({
+    ...options,
+    stop,
+    now,
+    filter,
+    onAppend(append) {
+      metrics.countAppend(append)
+      if (append.outcome === 'done') rates.appended(append.events)
+    },
+  })
 
   const hold = await clearly('ESDB_URL', () => openCallHold(store, logger))
   stop.onStop('work', 'held calls', () => hold.close())
@@ -154,8 +169,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('work', 'read positions', () => reads.close())
 
   const failpoint = createFailpoint(configuration)
-  const health = createHealth({ profile: configuration.profile, roles })
-  const metrics = createMetrics({ health })
   const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now })
   const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now, calls }) : undefined
   const egress = createEgress({ configuration, logger, calls, isHeld: () => hold.isHeld() })
@@ -223,13 +236,18 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (!hold.isHeld()) await callOthers()
 
   const stored = { pool, logger }
+  const processId = randomUUID()
   const reported = [
+    { what: 'rates', work: storeRates({ ...stored, id: processId, rates }) },
     { what: 'outcomes of calls', work: storeOutsideCalls({ ...stored, calls }) },
     {
       what: 'probes of systems',
       work: probeSystems({ calls, probes: systemProbes({ objects, processor, identityProvider }), logger }),
     },
-    { what: 'signs of life', work: showSignsOfLife({ ...stored, id: randomUUID(), roles, health, now }) },
+    {
+      what: 'signs of life',
+      work: showSignsOfLife({ ...stored, id: processId, roles, health, now, relays: processor?.relays ?? [] }),
+    },
   ]
   if (processor !== undefined)
     reported.push(
@@ -295,7 +313,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     logger,
     services,
     health,
-    metrics,
+    metrics: {
+      ...metrics,
+      count(request) {
+        rates.request(request)
+        metrics.count(request)
+      },
+    },
     verifyToken: (token) => tokens.verify(token),
     actors: await openActorReader({
       configuration,
@@ -325,6 +349,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
+  if (configuration.metricsPort !== undefined) {
+    const listener = await listenForMetrics(metrics, { host: configuration.host, port: configuration.metricsPort })
+    stop.onStop('intake', 'metrics', () => listener.close())
+  }
   await endings?.caughtUp
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   const beginSteps = async () => processor?.beginSteps(runsApi ? 'here' : 'await')

@@ -102,7 +102,7 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
-    if (name === 'steps' || name === 'groups' || name === 'deliveries')
+    if (name === 'steps' || name === 'groups' || name === 'deliveries' || name === 'relays')
       return { name: 'work', order: readWork(name, rest) }
     if (name === 'keys') return { name, order: readKeys(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))

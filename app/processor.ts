@@ -124,6 +124,7 @@ export function startProcessor({
     workers: configuration.processWorkers,
     stepTimeoutMs: configuration.stepTimeoutMs,
     stepLeaseMs: configuration.stepLeaseMs,
+    parking: { after: configuration.stepParkAfter, retrySeconds: configuration.stepParkedRetrySeconds },
     instance: configuration.instanceId,
     listeners,
     ...(runner === undefined ? {} : { runner }),

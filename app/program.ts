@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
-import { loadConfiguration } from '../platform/configuration/configuration.ts'
+import { loadConfiguration, type Configuration } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import {
@@ -119,7 +119,7 @@ async function startUp(surroundings: Surroundings): Promise<string> {
       ? []
       : [`  console        ${baseUrl}/console${atConsole === undefined ? '' : ` (e-mail ${atConsole.email})`}`]),
     `  health         ${baseUrl}/health`,
-    `  metrics        ${baseUrl}/metrics`,
+    `  metrics        ${metricsAddress(configuration, baseUrl)}`,
     `  provider       ${providerUrl ?? 'none'}`,
     ...(mailboxUrl === null ? [] : [`  mail box       ${inCredentials('mailbox_url')}`]),
     ...(chatUrl === null ? [] : [`  chat messages  ${inCredentials('chat_url')}`]),
@@ -135,8 +135,12 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
   return [
     `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
     `  health         ${address}/health`,
-    `  metrics        ${address}/metrics`,
+    `  metrics        ${metricsAddress(configuration, address)}`,
   ].join('\n')
+}
+
+function metricsAddress({ host, metricsPort }: Configuration, address: string): string {
+  return metricsPort === undefined ? `${address}/metrics` : `port ${metricsPort} of ${host}`
 }
 
 /** Exit code 1 means faults of the log. Everything that prevents the check is 2. */

@@ -10,7 +10,7 @@ import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../platform/vault/vault.ts'
 import { ensureRuntimeSchema } from '../engine/projections/schema.ts'
 import { catalogue } from '../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../engine/store/event-store.ts'
+import { openEventStore, type EndedAppend, type EventStore } from '../engine/store/event-store.ts'
 import { requireBucket } from './bucket-check.ts'
 import { clearly } from './start-errors.ts'
 
@@ -21,6 +21,7 @@ interface Opening {
   readonly stop: GracefulStop
   readonly now: () => Date
   readonly filter: { readonly streamPrefixes: readonly string[] }
+  readonly onAppend: (append: EndedAppend) => void
 }
 
 /** What every role needs. It closes when the process stops. */
@@ -34,7 +35,7 @@ interface Resources {
 
 /** Connects to both databases and to the event store. From then on the process follows erasures. */
 export async function openResources(opening: Opening): Promise<Resources> {
-  const { configuration, masterKeys, logger, stop, now, filter } = opening
+  const { configuration, masterKeys, logger, stop, now, filter, onAppend } = opening
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
   await Promise.all([
@@ -49,7 +50,7 @@ export async function openResources(opening: Opening): Promise<Resources> {
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys }))
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger, onAppend })
   stop.onStop('resources', 'event store', () => store.close())
   const from = await clearly('ESDB_URL', () => store.head(filter))
   const erasures = followErasures({ store, vault, from, logger })

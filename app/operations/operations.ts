@@ -9,10 +9,22 @@ import { disabledEndpoints, listEndpoints } from './endpoints.ts'
 import { readSystems } from './outside-systems.ts'
 import { lifeOf, overviewOf, worstOf } from './overview.ts'
 import { lagsWithin, readProjectionStates } from './projection-states.ts'
+import { readRates } from './rates.ts'
+import { relayStatesOf } from './relays.ts'
 import { requestOperation } from './projection-operations.ts'
 import { newestRetries, readRetry, requestRetry, retriedGroups } from './retries.ts'
+import { sealWithin } from './seals.ts'
 import { readProcesses } from './signs-of-life.ts'
-import { countWork, failureOfGroup, failureOfWork, findWork, listGroups, listWork, withoutItems } from './work.ts'
+import {
+  countWork,
+  failureOfGroup,
+  failureOfWork,
+  findWork,
+  listGroups,
+  listWork,
+  otherGroup,
+  withoutItems,
+} from './work.ts'
 
 /** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
 const sharedForMs = 1_000
@@ -42,6 +54,8 @@ export function createOperations(sources: OperationsSources): Operations {
     work: (filter, page) => listWork(pool, filter, page),
     workItem: (orgId, id) => readWork(pool, orgId, id),
     projections: () => readProjectionStates(pool, sources.store),
+    relays: async () => relayStatesOf(await readProcesses(pool), sources.now()),
+    seal: () => sealWithin(sources.store, sources.now),
     endpoints: (orgId, page) => listEndpoints(pool, orgId, page),
     groups: (orgId) => readGroups(pool, orgId),
     retry: (order) => retry(sources, order),
@@ -53,14 +67,17 @@ export function createOperations(sources: OperationsSources): Operations {
 
 /** What the route `/overview` answers, and what `platform status --json` prints. */
 async function readOverview({ pool, store, now }: OperationsSources): Promise<Overview> {
-  const [living, systems, work, projectors, disabled] = await Promise.all([
+  const at = now()
+  const [living, systems, work, projectors, disabled, rates, seal] = await Promise.all([
     readProcesses(pool),
     readSystems(pool),
     countWork(pool),
     lagsWithin(pool, store),
     disabledEndpoints(pool),
+    readRates(pool, at),
+    sealWithin(store, now),
   ])
-  return overviewOf({ at: now(), processes: living, systems, work, projectors, disabled })
+  return overviewOf({ at, processes: living, systems, work, projectors, disabled, rates, seal })
 }
 
 async function readHealth(pool: Pool): Promise<OperationsHealth> {
@@ -98,6 +115,7 @@ async function readGroups(pool: Pool, orgId: TenantId | null): Promise<readonly 
 async function retry(sources: OperationsSources, order: RetryOrder): Promise<RequestedRetry> {
   const { pool, now } = sources
   const { target, orgId } = order
+  if (target.id === otherGroup) throw problem('not-retryable')
   const failure =
     target.kind === 'step' ? await failureOfWork(pool, orgId, target.id) : await failureOfGroup(pool, target.id)
   if (failure === undefined) throw problem('not-found')

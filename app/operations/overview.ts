@@ -2,6 +2,7 @@ import type { OperationsProblem, Overview } from '../../contracts/operations/rec
 import { allRoles } from '../roles.ts'
 import type { ProjectorLag } from '../projections/lag.ts'
 import type { DisabledEndpoint } from './endpoints.ts'
+import { blockedRelays } from './relays.ts'
 import type { SystemStatus } from './outside-systems.ts'
 import type { ProcessLife } from './signs-of-life.ts'
 import type { WorkCounts } from './work.ts'
@@ -14,6 +15,8 @@ export interface Seen {
   /** Null while the event store is away. */
   readonly projectors: readonly ProjectorLag[] | null
   readonly disabled: readonly DisabledEndpoint[]
+  readonly rates: Overview['rates']
+  readonly seal: Overview['seal']
 }
 
 /** Work that has been due for so long is late. In milliseconds. */
@@ -22,11 +25,14 @@ const lateMs = 60_000
 const behindSeconds = 10
 
 /** The answer follows from what was read, so that the route and the command give the same one. */
-export function overviewOf({ at, processes, systems, work, projectors, disabled }: Seen): Overview {
+export function overviewOf({ at, processes, systems, work, projectors, disabled, rates, seal }: Seen): Overview {
   const problems = [
     ...ofProcesses(processes),
     ...ofSystems(systems),
     ...ofProjectors(projectors ?? [], at),
+    ...blockedRelays(processes).map(({ channel, moved_at: since }) =>
+      problem('relay-blocked', 'failing', channel, since),
+    ),
     ...ofWork(work, at),
     ...disabled.map(({ id, since }) => problem('endpoint-disabled', 'warning', id, since)),
   ].toSorted((one, other) => rank(one) - rank(other))
@@ -44,10 +50,18 @@ export function overviewOf({ at, processes, systems, work, projectors, disabled 
       failures,
       error,
     })),
-    steps: { due: count('due'), waiting: count('waiting'), leased: count('leased'), failing: count('failing') },
+    steps: {
+      due: count('due'),
+      waiting: count('waiting'),
+      leased: count('leased'),
+      failing: count('failing'),
+      parked: count('parked'),
+    },
     lag: lagOf(projectors ?? []),
     oldest_work: oldestOf(work, at),
     processes: processes.map(lifeOf),
+    seal,
+    rates,
   }
 }
 
@@ -93,6 +107,9 @@ function ofProcesses(processes: readonly ProcessLife[]): OperationsProblem[] {
   ]
 }
 
+/** The check of seals and their witnesses. */
+const sealCheck = 'sealed_log'
+
 /** One for each check, however many processes fail it. */
 function checksOf(running: readonly ProcessLife[]): OperationsProblem[] {
   const failing = running.flatMap(({ checks }) => checks.filter(({ status }) => status !== 'ok'))
@@ -100,6 +117,7 @@ function checksOf(running: readonly ProcessLife[]): OperationsProblem[] {
     const ofName = failing.filter((check) => check.name === name)
     const severity = ofName.some(({ status }) => status === 'failing') ? 'failing' : 'warning'
     const [since = null] = ofName.map((check) => check.since).toSorted()
+    if (name === sealCheck) return problem('seal-late', severity, 'log', since)
     return problem('check-failing', severity, name, since, ofName.length)
   })
 }
@@ -150,7 +168,9 @@ function ofWork(work: readonly WorkCounts[], at: Date): OperationsProblem[] {
 
 function oldestOf(work: readonly WorkCounts[], at: Date): Overview['oldest_work'] {
   const [oldest] = work
-    .filter(({ state, oldestDueAt }) => (state === 'due' || state === 'failing') && oldestDueAt <= at)
+    .filter(
+      ({ state, oldestDueAt }) => (state === 'due' || state === 'failing' || state === 'parked') && oldestDueAt <= at,
+    )
     .toSorted((one, other) => one.oldestDueAt.getTime() - other.oldestDueAt.getTime())
   if (oldest === undefined) return null
   return { process: oldest.process, step: oldest.step, since: oldest.oldestDueAt.toISOString() }

@@ -23,8 +23,9 @@ const turnEveryMs = 1_000
 const beatEveryMs = 2_000
 /** An operation whose process shows no sign of life for so long is carried out by another one. In seconds. */
 const abandonedAfterSeconds = 15
-/** A request whose process died is looked for so long. */
+/** A request whose process died is looked for so long, and as seldom. */
 const lostForMinutes = 10
+const lookEveryTurns = 10
 /** Filling, indexing and comparing a large read model takes long statements. In milliseconds. */
 const statementTimeoutMs = 3_600_000
 
@@ -44,8 +45,10 @@ interface Ended {
 /** Carries out what operators requested for read models, one at a time. Each projector process does. */
 export function workOnProjections(options: ProjectionWorkerOptions): Repeating {
   const { pool, logger, everyMs = turnEveryMs } = options
+  let turn = 0
   const work = async (signal: AbortSignal): Promise<void> => {
-    await takeLostOperations(pool)
+    if (turn % lookEveryTurns === 0) await takeLostOperations(pool)
+    turn += 1
     const row = await begun(pool)
     if (row === undefined) return
     const seen = setInterval(() => void beat(pool, row).catch(() => undefined), beatEveryMs)

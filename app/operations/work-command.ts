@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { Operations } from '../../contracts/operations/operations.ts'
-import type { FailureGroup, OperationsError, Retry, WorkItem } from '../../contracts/operations/record.ts'
+import type { FailureGroup, OperationsError, RelayState, Retry, WorkItem } from '../../contracts/operations/record.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import type { CursorPlace, PageRows } from '../../platform/http/cursors.ts'
 import { isUuid } from '../../platform/http/formats.ts'
@@ -41,13 +41,10 @@ async function printed(operations: Operations, order: WorkOrder): Promise<Printe
       const found = await operations.work(order.filter, { limit: order.limit, after })
       return pageText(found, order.isJson, workTable)
     }
-    case 'list-groups': {
-      const groups = await operations.groups(order.orgId)
-      const from = Number(placeOf(order.cursor, ([place]) => Number.isSafeInteger(place))?.[0] ?? 0)
-      const rows = groups.slice(from, from + order.limit)
-      const hasMore = groups.length > from + rows.length
-      return pageText({ rows, hasMore, reached: [from + rows.length] }, order.isJson, groupTable)
-    }
+    case 'list-groups':
+      return partText(await operations.groups(order.orgId), order, groupTable)
+    case 'list-relays':
+      return partText(await operations.relays(), order, relayTable)
     case 'show-work':
       return oneText(await operations.workItem(null, order.id), order, workTable)
     case 'show-group':
@@ -126,6 +123,17 @@ function pageText<Item>({ rows, hasMore, reached }: PageRows<Item>, isJson: bool
   return { text: [rows.length === 0 ? 'none' : table(rows), ...more].join('\n'), code: 0 }
 }
 
+/** A page of a short list. Its place is the number of items before it. */
+function partText<Item>(
+  items: readonly Item[],
+  { limit, cursor, isJson }: { readonly limit: number; readonly cursor: string | undefined; readonly isJson: boolean },
+  table: TableOf<Item>,
+): Printed {
+  const from = Number(placeOf(cursor, ([place]) => Number.isSafeInteger(place))?.[0] ?? 0)
+  const rows = items.slice(from, from + limit)
+  return pageText({ rows, hasMore: items.length > from + rows.length, reached: [from + rows.length] }, isJson, table)
+}
+
 /** The operator reads the tables themselves, so that a cursor needs no seal. */
 function cursorOf(place: CursorPlace): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
@@ -175,6 +183,18 @@ function groupTable(groups: readonly FailureGroup[]): string {
         example?.id ?? '-',
       ],
     ),
+  ])
+}
+
+function relayTable(relays: readonly RelayState[]): string {
+  return tableText([
+    ['CHANNEL', 'STATE', 'POSITION', 'SECONDS SINCE MOVE'],
+    ...relays.map(({ channel, state, position, seconds_since_move: seconds }) => [
+      channel,
+      state,
+      position ?? '-',
+      seconds === null ? '-' : String(seconds),
+    ]),
   ])
 }
 

@@ -24,6 +24,7 @@ export interface WorkFilterOrder {
 export type WorkOrder =
   | ({ readonly action: 'list-work'; readonly filter: WorkFilterOrder } & Page)
   | ({ readonly action: 'list-groups'; readonly orgId: TenantId | null } & Page)
+  | ({ readonly action: 'list-relays' } & Page)
   | { readonly action: 'show-work' | 'show-group'; readonly id: string; readonly isJson: boolean }
   | {
       readonly action: 'retry'
@@ -36,7 +37,7 @@ export type WorkOrder =
 
 export const workUsage = `  steps list  [--kind step|delivery|notification]  [--process NAME]  [--step NAME]  [--state STATE,…]
           [--org ID]  [--failing-with GROUP]  [--limit N]  [--cursor CURSOR]  [--json]
-          work of all processes, the oldest first. States: due, waiting, leased, failing
+          work of all processes, the oldest first. States: due, waiting, leased, failing, parked
   steps show ID  [--json]
           one piece of work
   steps retry ID  [--reason TEXT]  [--wait]  [--json]
@@ -48,10 +49,13 @@ export const workUsage = `  steps list  [--kind step|delivery|notification]  [--
   groups show ID  [--json]
           one failure group, with an example
   groups retry ID  [--reason TEXT]  [--wait]  [--json]
-          the same for each item of the group`
+          the same for each item of the group
+  relays  [--limit N]  [--cursor CURSOR]  [--json]
+          the relays of public channels: state, position, since when it has not moved`
 
 const output = { json: { type: 'boolean', default: false } } as const
-const paged = { ...output, org: { type: 'string' }, limit: { type: 'string' }, cursor: { type: 'string' } } as const
+const listed = { ...output, limit: { type: 'string' }, cursor: { type: 'string' } } as const
+const paged = { ...listed, org: { type: 'string' } } as const
 const filters = {
   ...paged,
   kind: { type: 'string' },
@@ -62,7 +66,9 @@ const filters = {
 } as const
 
 /** @throws Error with the reason, if there is no such command */
-export function readWork(name: 'steps' | 'groups' | 'deliveries', args: readonly string[]): WorkOrder {
+export function readWork(name: 'steps' | 'groups' | 'deliveries' | 'relays', args: readonly string[]): WorkOrder {
+  if (name === 'relays')
+    return { action: 'list-relays', ...pageOf(parseArgs({ args: [...args], options: listed }).values) }
   if (name === 'deliveries') return readList([...args], 'delivery')
   const [action, ...rest] = args
   if (action === 'show') return readShow(name, rest)

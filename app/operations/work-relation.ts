@@ -94,11 +94,12 @@ function part(
       ${either('c.error_class', `'attempt_failed'`)} as error_class, ${either('c.error_code', 'a.code')} as error_code,
       ${either('c.error_host', 'a.host')} as error_host,
       ${either('c.first_failed_at', 'a.first_at')} as first_failed_at, ${either('c.last_failed_at', 'a.last_at')} as last_failed_at,
-      coalesce(${either('c.failures', 'a.failures')}, 0) as failures, ${either('c.failed_version', 'null')} as version
+      coalesce(${either('c.failures', 'a.failures')}, 0) as failures, ${either('c.failed_version', 'null')} as version,
+      coalesce(c.is_parked, false) as is_parked
     from ${todo} t left join runtime.claims c on c.process = '${name}' and c.key = t.key and c.step = t.step
     ${attempts === undefined ? '' : `left join lateral (${attempts.from}) a on true`} where ${where}`
 }
 
 /** The state of a row of the relation. */
-export const stateOfWork = `case when lease_until is not null then 'leased' when error_class is not null then 'failing'
+export const stateOfWork = `case when lease_until is not null then 'leased' when error_class is not null and is_parked then 'parked' when error_class is not null then 'failing'
   when next_try_at > now() then 'waiting' else 'due' end`

@@ -12,6 +12,8 @@ import { stateOfWork, workRelation } from './work-relation.ts'
 /** Name space of failure groups. Never changed: a group keeps its id over restarts. */
 const groupNames = 'b4a7b5c8-3f0e-5d55-8f1b-0a6d1b1f4c22'
 const mostGroups = 1_000
+/** Work beyond the largest groups is one group. */
+export const otherGroup = v5('other', groupNames)
 /** Of a group. */
 const mostVersions = 20
 
@@ -93,6 +95,7 @@ function itemOf(row: WorkRow): WorkItem {
     version: row.version,
     group_id: error === null ? null : groupIdOf(row),
     correlation_id: row.correlation_id,
+    retryable: error !== null,
   }
 }
 
@@ -181,11 +184,12 @@ export function withoutItems(
     step,
     error: { class: errorClass, code: errorCode, host: errorHost },
     count: 0,
-    states: { failing: 0 },
+    states: { failing: 0, parked: 0 },
     organisations: 0,
     first_failed_at: firstFailedAt.toISOString(),
     last_failed_at: lastFailedAt.toISOString(),
     versions: [...versions],
+    retryable: false,
     example: null,
   }
 }
@@ -200,6 +204,7 @@ async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
 interface GroupRow extends Failing {
   readonly error_class: string
   readonly count: number
+  readonly parked: number
   readonly organisations: number
   readonly since: Date
   readonly until: Date
@@ -210,9 +215,75 @@ interface GroupRow extends Failing {
 /** Items that fail in the same way, the largest group first. An item that is tried right now stays in its group. */
 export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
   const relation = await workRelation(pool)
+  const groups = await largestGroups(pool, relation, orgId)
+  if (groups.length < mostGroups) return groups
+  return [...groups, ...(await otherWork(pool, relation, orgId, groups))]
+}
+
+interface OtherRow {
+  readonly count: number
+  readonly parked: number
+  readonly organisations: number
+  readonly since: Date
+  readonly until: Date
+  readonly versions: string[]
+  readonly example: string
+}
+
+/** The failing work that is in none of the groups, as one group. */
+async function otherWork(
+  pool: Pool,
+  relation: string,
+  orgId: TenantId | null,
+  groups: readonly Omit<FailureGroup, 'retry'>[],
+): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
+  const known = groups.map(({ kind, process, step, error }) => [
+    kind,
+    process,
+    step,
+    error.class,
+    error.code,
+    error.host,
+  ])
+  const { rows } = await pool.query<OtherRow>(
+    `select count(*)::integer as count, count(*) filter (where is_parked)::integer as parked, count(distinct org_id)::integer as organisations, min(first_failed_at) as since,
+       max(last_failed_at) as until, (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions,
+       (array_agg(id::text order by first_failed_at, id))[1] as example
+     from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
+       and jsonb_build_array(kind, process, step, error_class, error_code, error_host) not in (select jsonb_array_elements($2::jsonb))
+     having count(*) > 0`,
+    [orgId, JSON.stringify(known)],
+  )
+  const [row] = rows
+  const example = row === undefined ? undefined : await findWork(pool, null, row.example)
+  if (row === undefined || example === undefined) return []
+  return [
+    {
+      id: otherGroup,
+      kind: 'step',
+      process: 'other',
+      step: 'other',
+      error: { class: 'other', code: null, host: null },
+      count: row.count,
+      states: { failing: row.count - row.parked, parked: row.parked },
+      organisations: row.organisations,
+      first_failed_at: row.since.toISOString(),
+      last_failed_at: row.until.toISOString(),
+      versions: row.versions,
+      retryable: false,
+      example,
+    },
+  ]
+}
+
+async function largestGroups(
+  pool: Pool,
+  relation: string,
+  orgId: TenantId | null,
+): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
   const { rows } = await pool.query<GroupRow>(
     `select kind, process, step, error_class, error_code, error_host, count(*)::integer as count,
-       count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
+       count(*) filter (where is_parked)::integer as parked, count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
        (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions, (array_agg(id::text order by first_failed_at, id))[1] as example
      from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
      group by 1, 2, 3, 4, 5, 6 order by count desc, since, process, step limit ${mostGroups}`,
@@ -237,11 +308,12 @@ export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<re
         step,
         error,
         count,
-        states: { failing: count },
+        states: { failing: count - row.parked, parked: row.parked },
         organisations,
         first_failed_at: since.toISOString(),
         last_failed_at: until.toISOString(),
         versions,
+        retryable: true,
         example,
       },
     ]

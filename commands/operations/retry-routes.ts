@@ -44,7 +44,7 @@ export function retryRoutes(app: ServiceApp, deps: OperationsCommandDependencies
       mayLackBody: true,
       reply: accepted(Retry, (_, { id }: { readonly id: string }) => `${path}/${id}`),
       readBy: [],
-      problems: ['step-not-failing'],
+      problems: ['step-not-failing', 'not-retryable'],
       handle: async ({ tenant, params, body, keyed, caller, context }) => {
         const { retry, recorded } = await deps.operations.retry({
           id: keyed.id,

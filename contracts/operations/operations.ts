@@ -9,6 +9,8 @@ import type {
   Overview,
   ProjectionOperation,
   ProjectionState,
+  RelayState,
+  SealState,
   Retry,
   WorkDetail,
   WorkItem,
@@ -63,13 +65,17 @@ export interface Operations {
   workItem(orgId: TenantId | null, id: string): Promise<WorkDetail | undefined>
   /** Read models and to-do lists by name. */
   projections(): Promise<readonly ProjectionState[]>
+  /** The relays of public channels, by channel. */
+  relays(): Promise<readonly RelayState[]>
+  /** The newest seal of the log. Null before the first one. */
+  seal(): Promise<SealState | null>
   /** The receivers of webhooks. */
   endpoints(orgId: TenantId | null, page: PageRequest): Promise<PageRows<EndpointState>>
   /** The largest first, at most a thousand. */
   groups(orgId: TenantId | null): Promise<readonly FailureGroup[]>
   /**
    * Gives failing work one more try. The retry that runs for the target already is the answer to another request.
-   * @throws Problem `not-found`, `step-not-failing`, `idempotency-key-reused`
+   * @throws Problem `not-found`, `step-not-failing`, `not-retryable`, `idempotency-key-reused`
    */
   retry(order: RetryOrder): Promise<RequestedRetry>
   /**

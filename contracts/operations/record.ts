@@ -23,7 +23,7 @@ export const OperationsError = Type.Object(
 
 export const WorkKind = FailureOfWork.properties.kind
 export type WorkKind = Static<typeof WorkKind>
-export const workStates = ['due', 'waiting', 'leased', 'failing'] as const
+export const workStates = ['due', 'waiting', 'leased', 'failing', 'parked'] as const
 export const WorkState = Type.Enum([...workStates])
 export type WorkState = Static<typeof WorkState>
 
@@ -37,7 +37,7 @@ export const WorkItem = Type.Object(
     subject: Nullable(Type.Object({ kind: Type.String(), id: Uuid }), { description: 'The record that it is about' }),
     state: Type.Enum([...workStates], {
       description:
-        '`waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows',
+        '`waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom',
     }),
     failures: Type.Integer({ minimum: 0, description: 'Tries that failed' }),
     first_failed_at: Nullable(Instant),
@@ -49,6 +49,7 @@ export const WorkItem = Type.Object(
     version: Nullable(Type.String({ description: 'The version of the program that failed' })),
     group_id: Nullable(Uuid, { description: 'The failure group' }),
     correlation_id: Nullable(Type.String()),
+    retryable: Type.Boolean({ description: 'It fails, and a retry gives it its next try now' }),
   },
   { $id: 'WorkItem' },
 )
@@ -86,11 +87,12 @@ export const FailureGroup = Type.Object(
     step: Type.String(),
     error: OperationsError,
     count,
-    states: Type.Object({ failing: count }),
+    states: Type.Object({ failing: count, parked: count }),
     organisations: Type.Integer({ minimum: 0, description: 'How many organisations have items in it' }),
     first_failed_at: Instant,
     last_failed_at: Instant,
     versions: Type.Array(Type.String(), { description: 'Versions of the program that failed' }),
+    retryable: Type.Boolean({ description: 'False for the group of class `other`, and without items' }),
     example: Nullable(WorkItem, { description: 'Null if no item is left. The group stays for an hour after a retry' }),
     retry,
   },
@@ -199,16 +201,43 @@ export const EndpointState = Type.Object(
 )
 export type EndpointState = Static<typeof EndpointState>
 
+export const RelayState = Type.Object(
+  {
+    channel: Type.String(),
+    state: Type.Enum(['standby', 'running', 'blocked', 'closed'], { description: '`closed`: no process runs it' }),
+    position: Nullable(Position, { description: 'The channel contains everything of its sources up to here' }),
+    seconds_since_move: Nullable(Type.Integer({ minimum: 0 })),
+  },
+  { $id: 'RelayState' },
+)
+export type RelayState = Static<typeof RelayState>
+
+export const SealState = Type.Object(
+  {
+    size: Type.Integer({ minimum: 0, description: 'Events of the newest seal' }),
+    position: Position,
+    sealed_at: Instant,
+    lag_seconds: Type.Integer({ minimum: 0, description: 'Since the seal, while events follow it. 0 if none does' }),
+    witnesses: Type.Array(Type.Object({ name: Type.String(), size: count }), {
+      description: 'The witnesses of the newest seal that enough of them signed, with its number of events',
+    }),
+  },
+  { $id: 'SealState' },
+)
+export type SealState = Static<typeof SealState>
+
 export const problemCodes = [
   'check-failing',
   'role-missing',
   'process-silent',
   'projection-failed',
   'projection-behind',
+  'relay-blocked',
   'work-failing',
   'work-late',
   'system-failing',
   'endpoint-disabled',
+  'seal-late',
 ] as const
 
 const Problem = Type.Object({
@@ -238,7 +267,7 @@ export const Overview = Type.Object(
         error: Nullable(OperationsError),
       }),
     ),
-    steps: Type.Object({ due: count, waiting: count, leased: count, failing: count }),
+    steps: Type.Object({ due: count, waiting: count, leased: count, failing: count, parked: count }),
     lag: Nullable(
       Type.Object({
         projector: Type.String(),
@@ -250,7 +279,24 @@ export const Overview = Type.Object(
     oldest_work: Nullable(Type.Object({ process: Type.String(), step: Type.String(), since: Instant }), {
       description: 'The work that has been due for longest, whether it failed or not',
     }),
+    seal: Nullable(SealState, { description: 'Null before the first seal, and while the event store is away' }),
     processes: Type.Array(Type.Object(livingProcess)),
+    rates: Type.Array(
+      Type.Object({
+        minute: Instant,
+        requests: count,
+        errors: Type.Integer({ minimum: 0, description: 'Answers with HTTP 5xx' }),
+        p50_ms: Nullable(Type.Number({ minimum: 0 })),
+        p99_ms: Nullable(Type.Number({ minimum: 0 })),
+        assessments: Type.Integer({ minimum: 0, description: 'Completed' }),
+        assessments_failed: count,
+        deliveries: Type.Integer({ minimum: 0, description: 'Of webhooks, accepted by their receivers' }),
+        deliveries_failed: Type.Integer({ minimum: 0, description: 'Without a further try' }),
+        notifications: Type.Integer({ minimum: 0, description: 'Sent' }),
+        notifications_failed: Type.Integer({ minimum: 0, description: 'Without a further try' }),
+      }),
+      { description: 'The last 60 minutes, the oldest first. The last one is not over' },
+    ),
   },
   { $id: 'OperationsOverview' },
 )

@@ -32,7 +32,17 @@ export interface Completion {
   readonly error?: ErrorSummary | null | undefined
   /** When the run ended. */
   readonly endedAt?: Date
+  /** The last run threw. */
+  readonly isThrown?: true
 }
+
+/** A row whose runs threw so often in a row is parked: it is tried seldom, until a run does not throw. */
+export interface Parking {
+  readonly after: number
+  readonly retrySeconds: number
+}
+
+const usualParking: Parking = { after: 20, retrySeconds: 3_600 }
 
 interface ClaimedRow {
   key: string
@@ -56,6 +66,8 @@ const failureColumns = [
   ['first_failed_at', 'case when x.is_failed then coalesce(c.first_failed_at, x.failed_at) end'],
   ['last_failed_at', 'case when x.is_failed then x.failed_at end'],
   ['failed_version', 'case when x.is_failed then $4::text end'],
+  ['thrown', 'case when x.is_thrown then c.thrown + 1 else 0 end'],
+  ['is_parked', 'x.is_thrown and c.thrown + 1 >= $5::integer'],
 ]
   .map(([column, value]) => `${column} = case when x.is_failed is null then c.${column} else ${value} end`)
   .join(', ')
@@ -74,6 +86,7 @@ export class Claims {
   readonly #steps: readonly string[]
   readonly #worker: { readonly id: string }
   readonly #todo: string
+  readonly #parking: Parking
 
   constructor(
     pool: Connection,
@@ -83,12 +96,14 @@ export class Claims {
       readonly steps: readonly string[]
     },
     worker: { readonly id: string },
+    parking: Parking = usualParking,
   ) {
     this.#pool = pool
     this.#process = process.name
     this.#list = process.list
     this.#steps = process.steps
     this.#worker = worker
+    this.#parking = parking
     this.#todo = `${quoted(process.list.name)}.todo`
   }
 
@@ -131,28 +146,39 @@ export class Claims {
 
   /** Gives rows back, unless another worker has taken them over. */
   async complete(completions: readonly Completion[], via = this.#pool): Promise<void> {
-    const rows = completions.map(({ key, step, notBefore, fence, failures, isDone, error, endedAt = notBefore }) => ({
-      key,
-      step,
-      not_before: notBefore,
-      fence_commit: fence?.commit.toString() ?? null,
-      fence_prepare: fence?.prepare.toString() ?? null,
-      failures,
-      is_done: isDone,
-      is_failed: error === undefined ? null : error !== null,
-      error_class: error?.class ?? null,
-      error_code: error?.code ?? null,
-      error_host: error?.host ?? null,
-      failed_at: endedAt,
-    }))
+    const rows = completions.map(
+      ({ key, step, notBefore, fence, failures, isDone, error, isThrown = false, endedAt = notBefore }) => ({
+        key,
+        step,
+        not_before: notBefore,
+        fence_commit: fence?.commit.toString() ?? null,
+        fence_prepare: fence?.prepare.toString() ?? null,
+        failures,
+        is_done: isDone,
+        is_failed: error === undefined ? null : error !== null,
+        error_class: error?.class ?? null,
+        error_code: error?.code ?? null,
+        error_host: error?.host ?? null,
+        failed_at: endedAt,
+        is_thrown: isThrown,
+      }),
+    )
     await this.#query(
-      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
+      `update runtime.claims c set lease_until = '-infinity', failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
          fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare),
+         not_before = case when x.is_thrown and c.thrown + 1 >= $5::integer then x.failed_at + make_interval(secs => $6::integer) else x.not_before end,
          ${failureColumns}
        from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean,
-         is_failed boolean, error_class text, error_code text, error_host text, failed_at timestamptz)
+         is_failed boolean, error_class text, error_code text, error_host text, failed_at timestamptz, is_thrown boolean)
        where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [this.#process, this.#worker.id, JSON.stringify(rows), contractVersion],
+      [
+        this.#process,
+        this.#worker.id,
+        JSON.stringify(rows),
+        contractVersion,
+        this.#parking.after,
+        this.#parking.retrySeconds,
+      ],
       via,
     )
   }

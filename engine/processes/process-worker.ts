@@ -5,7 +5,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
 import type { NewClaim } from './claim-statements.ts'
-import { Claims, type Claimed, type Completion } from './claims.ts'
+import { Claims, type Claimed, type Completion, type Parking } from './claims.ts'
 import { ConcurrencyKeys, type ReceiverVerdict } from './concurrency-keys.ts'
 import { HeardRows } from './heard-rows.ts'
 import type { TodoRow } from './process.ts'
@@ -30,6 +30,7 @@ interface ProcessWorkerOptions {
   readonly budget: WorkerBudget
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
+  readonly parking: Parking | undefined
   /** Aborts when no further step is to begin. */
   readonly closing: AbortSignal
   /** Aborts steps. */
@@ -100,7 +101,12 @@ export class ProcessWorker implements BudgetMember {
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
     this.#options = options
-    this.#claims = new Claims(options.pool, { ...process, steps: [...process.steps.keys()] }, options.worker)
+    this.#claims = new Claims(
+      options.pool,
+      { ...process, steps: [...process.steps.keys()] },
+      options.worker,
+      options.parking,
+    )
     this.#keys =
       process.concurrency === undefined ? undefined : new ConcurrencyKeys(process.concurrency, options.random)
     options.budget.add(this)

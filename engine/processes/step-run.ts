@@ -87,7 +87,7 @@ export function completionOf(
   const later = (backoff: typeof afterError): Completion => {
     return { ...row, notBefore: after(backoffMs(backoff, failures + 1, random)), failures: failures + 1 }
   }
-  if ('error' in result) return later(afterError)
+  if ('error' in result) return { ...later(afterError), isThrown: true }
   // A wait is no success: a step that throws once per lease must still be tried less and less often.
   if (result.kind === 'wait') return { ...row, notBefore: result.until, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), failures: 0 }

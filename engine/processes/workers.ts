@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Parking } from './claims.ts'
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { EventStore } from '../store/event-store.ts'
@@ -39,6 +40,8 @@ export interface WorkersOptions {
   readonly stepTimeoutMs?: number
   /** Longer than the time limit, at most 60,000. Default 20,000. */
   readonly stepLeaseMs?: number
+  /** Default: after 20 runs that threw, a try each hour. */
+  readonly parking?: Parking
   /**
    * Milliseconds after which a worker looks for rows without news. Default 1,000. While this instance fills the list and
    * no other instance listens, it looks every 15 seconds.
@@ -175,6 +178,7 @@ export class Workers {
       budget: concurrency === undefined ? shared : new WorkerBudget(concurrency.workers),
       stepTimeoutMs: timeoutMs,
       stepLeaseMs: leaseMs,
+      parking: this.#options.parking,
       closing: this.#closing.signal,
       aborting: this.#aborting.signal,
     })

@@ -43,6 +43,8 @@ const runtimeTables = `
     first_failed_at timestamptz,
     last_failed_at timestamptz,
     failed_version text,
+    thrown integer not null default 0,
+    is_parked boolean not null default false,
     primary key (process, key, step)
   );
   create table if not exists runtime.reports (
@@ -66,7 +68,22 @@ const runtimeTables = `
     profile text not null,
     started_at timestamptz not null,
     seen_at timestamptz not null,
-    checks jsonb not null
+    checks jsonb not null,
+    relays jsonb not null default '[]'
+  );
+  create table if not exists runtime.rates (
+    minute integer not null,
+    process_id uuid not null,
+    requests integer not null,
+    errors integer not null,
+    latencies integer[] not null,
+    assessments integer not null,
+    assessments_failed integer not null,
+    deliveries integer not null,
+    deliveries_failed integer not null,
+    notifications integer not null,
+    notifications_failed integer not null,
+    primary key (minute, process_id)
   );
   create table if not exists runtime.console_sessions (
     id bytea primary key,
@@ -148,6 +165,8 @@ const laterColumns = {
     first_failed_at: 'timestamptz',
     last_failed_at: 'timestamptz',
     failed_version: 'text',
+    thrown: 'integer not null default 0',
+    is_parked: 'boolean not null default false',
   },
 }
 

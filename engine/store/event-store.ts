@@ -73,6 +73,14 @@ export interface EventStoreOptions extends StoreLimits {
   readonly vault: KeyVault
   readonly now?: () => Date
   readonly logger?: StoreLogger
+  /** Called after each append of this process. It must not throw. */
+  readonly onAppend?: (append: EndedAppend) => void
+}
+
+export interface EndedAppend {
+  /** `conflict`: the stream had moved on, so the command decides again. */
+  readonly outcome: 'done' | 'conflict' | 'failed'
+  readonly events: readonly { readonly type: string }[]
 }
 
 export interface ReadStreamOptions {
@@ -546,6 +554,20 @@ export class EventStore {
   }
 
   async #write(encoded: EncodedAppend): Promise<Appended> {
+    const { onAppend } = this.#options
+    if (onAppend === undefined) return this.#writeExactly(encoded)
+    const { events } = encoded
+    try {
+      const appended = await this.#writeExactly(encoded)
+      onAppend({ outcome: 'done', events })
+      return appended
+    } catch (error) {
+      onAppend({ outcome: error instanceof RevisionConflictError ? 'conflict' : 'failed', events })
+      throw error
+    }
+  }
+
+  async #writeExactly(encoded: EncodedAppend): Promise<Appended> {
     this.#refuseWhenClosed()
     const { stream, expected, events, bytes } = encoded
     if (events.length === 0) throw new Error(`nothing to append to ${stream}`)

@@ -1015,7 +1015,7 @@ export interface paths {
         };
         /**
          * What is wrong in the installation, since when, and what to do
-         * @description An actor needs the permission of the same name too.
+         * @description With `Accept: text/event-stream` alone it answers with server-sent events: an overview each five seconds, and at each change of `status`. An actor needs the permission of the same name too.
          */
         get: operations["readOperationsOverview"];
         put?: never;
@@ -1038,6 +1038,26 @@ export interface paths {
          * @description An actor needs the permission of the same name too.
          */
         get: operations["readOperationsHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/seals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The newest seal of the log, and how far it is behind
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readSeal"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1178,6 +1198,26 @@ export interface paths {
          * @description An actor needs the permission of the same name too.
          */
         get: operations["listProjections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/relays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The relays of public channels, by channel
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["listRelays"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3514,7 +3554,7 @@ export interface components {
              * @description Documented at /problems/{code}
              * @enum {unknown}
              */
-            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "session-missing" | "csrf-refused" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "review-not-ended" | "provenance-too-large" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "legal-hold" | "second-person-required" | "erasure-not-waiting" | "subject-erased" | "cursor-lost" | "user-erased" | "export-expired" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "provenance-not-sealed" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
+            code: "validation-failed" | "malformed-body" | "malformed-request" | "token-request-invalid" | "org-required" | "path-not-supported" | "moment-in-future" | "one-subject-required" | "product-required" | "unknown-scope" | "template-variable-missing" | "idempotency-key-invalid" | "invalid-cursor" | "expired-cursor" | "mixed-image-mode" | "image-invalid" | "image-too-large" | "webhook-url-forbidden" | "template-render-failed" | "text-version-not-effective" | "consent-text-mismatch" | "role-organisation-mismatch" | "no-default-role" | "unknown-permission" | "unknown-purpose" | "one-filter-required" | "token-missing" | "token-invalid" | "token-expired" | "client-invalid" | "admin-secret-invalid" | "session-missing" | "csrf-refused" | "insufficient-scope" | "permission-missing" | "actor-context-missing" | "actor-context-invalid" | "actor-context-not-accepted" | "client-read-only" | "grant-not-permitted" | "platform-client-required" | "org-mismatch" | "user-not-active" | "not-found" | "patient-not-found" | "case-not-found" | "ai-review-result-missing" | "workflow-definition-not-found" | "consent-type-not-found" | "template-not-found" | "method-not-allowed" | "request-timeout" | "conflict" | "event-not-sealed" | "review-not-ended" | "provenance-too-large" | "idempotency-key-reused" | "assessment-not-awaiting-images" | "uploads-incomplete" | "image-not-awaiting-upload" | "patient-identifier-conflict" | "consent-type-code-in-use" | "consent-type-in-use" | "text-version-exists" | "email-in-use" | "role-name-in-use" | "suppression-exists" | "role-in-use" | "membership-exists" | "last-administrator" | "invalid-status-transition" | "user-shared" | "user-not-deactivated" | "permission-owned-by-other-service" | "service-owned-by-other-client" | "client-secret-limit" | "last-secret" | "authentication-method-fixed" | "scope-owned-by-other-service" | "subscription-limit" | "webhook-subscription-duplicate" | "webhook-subscription-disabled" | "projection-busy" | "projection-not-there" | "skip-refused" | "not-retryable" | "step-not-failing" | "webhook-delivery-pending" | "too-many-secrets" | "notification-not-failed" | "ai-review-not-cancellable" | "ai-review-already-superseded" | "case-closed" | "case-in-review" | "step-not-parked" | "workflow-instance-not-parked" | "workflow-instance-ended" | "task-claimed" | "task-not-claimed" | "opinion-given" | "task-decided" | "task-cancelled" | "legal-hold" | "second-person-required" | "erasure-not-waiting" | "subject-erased" | "cursor-lost" | "user-erased" | "export-expired" | "precondition-failed" | "body-too-large" | "command-too-large" | "unsupported-media-type" | "expectation-failed" | "quota-exceeded" | "too-many-streams" | "budget-exceeded" | "headers-too-large" | "internal-error" | "record-unreadable" | "transfer-coding-unsupported" | "identity-provider-rejected" | "read-model-behind" | "provenance-not-sealed" | "actor-context-unavailable" | "event-store-unavailable" | "access-log-unavailable" | "written-by-newer-version" | "database-unavailable" | "object-store-unavailable" | "identity-provider-unavailable" | "registration-under-way" | "shutting-down";
             request_id: string;
             retriable: boolean;
             errors?: {
@@ -3681,6 +3721,21 @@ export interface components {
             code: string | null;
             host: string | null;
         };
+        SealState: {
+            /** @description Events of the newest seal */
+            size: number;
+            /** @description `commit/prepare` */
+            position: string;
+            /** Format: date-time */
+            sealed_at: string;
+            /** @description Since the seal, while events follow it. 0 if none does */
+            lag_seconds: number;
+            /** @description The witnesses of the newest seal that enough of them signed, with its number of events */
+            witnesses: {
+                name: string;
+                size: number;
+            }[];
+        };
         OperationsOverview: {
             /** Format: date-time */
             at: string;
@@ -3689,7 +3744,7 @@ export interface components {
             /** @description The worst first */
             problems: {
                 /** @enum {unknown} */
-                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "work-failing" | "work-late" | "system-failing" | "endpoint-disabled";
+                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "relay-blocked" | "work-failing" | "work-late" | "system-failing" | "endpoint-disabled" | "seal-late";
                 /** @enum {unknown} */
                 severity: "warning" | "failing";
                 /** @description A name of the program, or the id of a process or failure group */
@@ -3718,6 +3773,7 @@ export interface components {
                 waiting: number;
                 leased: number;
                 failing: number;
+                parked: number;
             };
             /** @description The read model or to-do list that is furthest behind the log. Null if none is behind */
             lag: {
@@ -3734,6 +3790,8 @@ export interface components {
                 /** Format: date-time */
                 since: string;
             } | null;
+            /** @description Null before the first seal, and while the event store is away */
+            seal: components["schemas"]["SealState"] | null;
             processes: {
                 /** Format: uuid */
                 id: string;
@@ -3749,6 +3807,27 @@ export interface components {
                  * @enum {unknown}
                  */
                 status: "running" | "silent";
+            }[];
+            /** @description The last 60 minutes, the oldest first. The last one is not over */
+            rates: {
+                /** Format: date-time */
+                minute: string;
+                requests: number;
+                /** @description Answers with HTTP 5xx */
+                errors: number;
+                p50_ms: number | null;
+                p99_ms: number | null;
+                /** @description Completed */
+                assessments: number;
+                assessments_failed: number;
+                /** @description Of webhooks, accepted by their receivers */
+                deliveries: number;
+                /** @description Without a further try */
+                deliveries_failed: number;
+                /** @description Sent */
+                notifications: number;
+                /** @description Without a further try */
+                notifications_failed: number;
             }[];
         };
         OperationsHealth: {
@@ -3794,10 +3873,10 @@ export interface components {
                 id: string;
             } | null;
             /**
-             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom
              * @enum {unknown}
              */
-            state: "due" | "waiting" | "leased" | "failing";
+            state: "due" | "waiting" | "leased" | "failing" | "parked";
             /** @description Tries that failed */
             failures: number;
             first_failed_at: string | null;
@@ -3812,6 +3891,8 @@ export interface components {
             /** @description The failure group */
             group_id: string | null;
             correlation_id: string | null;
+            /** @description It fails, and a retry gives it its next try now */
+            retryable: boolean;
         };
         WorkPage: {
             data: components["schemas"]["WorkItem"][];
@@ -3854,10 +3935,10 @@ export interface components {
                 id: string;
             } | null;
             /**
-             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom
              * @enum {unknown}
              */
-            state: "due" | "waiting" | "leased" | "failing";
+            state: "due" | "waiting" | "leased" | "failing" | "parked";
             /** @description Tries that failed */
             failures: number;
             first_failed_at: string | null;
@@ -3872,6 +3953,8 @@ export interface components {
             /** @description The failure group */
             group_id: string | null;
             correlation_id: string | null;
+            /** @description It fails, and a retry gives it its next try now */
+            retryable: boolean;
             /** @description The newest, for a day */
             retry: components["schemas"]["OperationsRetry"] | null;
         };
@@ -3886,6 +3969,7 @@ export interface components {
             count: number;
             states: {
                 failing: number;
+                parked: number;
             };
             /** @description How many organisations have items in it */
             organisations: number;
@@ -3895,6 +3979,8 @@ export interface components {
             last_failed_at: string;
             /** @description Versions of the program that failed */
             versions: string[];
+            /** @description False for the group of class `other`, and without items */
+            retryable: boolean;
             /** @description Null if no item is left. The group stays for an hour after a retry */
             example: components["schemas"]["WorkItem"] | null;
             /** @description The newest, for a day */
@@ -3959,6 +4045,22 @@ export interface components {
         };
         ProjectionPage: {
             data: components["schemas"]["ProjectionState"][];
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        RelayState: {
+            channel: string;
+            /**
+             * @description `closed`: no process runs it
+             * @enum {unknown}
+             */
+            state: "standby" | "running" | "blocked" | "closed";
+            /** @description The channel contains everything of its sources up to here */
+            position: string | null;
+            seconds_since_move: number | null;
+        };
+        RelayPage: {
+            data: components["schemas"]["RelayState"][];
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7836,13 +7938,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Default Response */
+            /** @description The overview, or server-sent events if the caller accepts these alone */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OperationsOverview"];
+                    "text/event-stream": string;
                 };
             };
         };
@@ -7863,6 +7966,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperationsHealth"];
+                };
+            };
+        };
+    };
+    readSeal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SealState"];
                 };
             };
         };
@@ -8072,6 +8195,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectionPage"];
+                };
+            };
+        };
+    };
+    listRelays: {
+        parameters: {
+            query?: {
+                /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
+                limit?: number;
+                cursor?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RelayPage"];
                 };
             };
         };

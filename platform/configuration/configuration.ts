@@ -46,6 +46,9 @@ const settings = {
     meaning: 'Address that the HTTP server binds to',
   }),
   port: setting('PORT', integer(0, 65_535), '8080', { meaning: 'Port of the HTTP server; 0 takes a free one' }),
+  metricsPort: optional('METRICS_PORT', integer(0, 65_535), {
+    meaning: 'Port of a listener of its own for `/metrics`, on HOST; 0 takes a free one. Without it PORT serves them',
+  }),
   maxConnections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), '4000', {
     meaning: 'Connections to the HTTP server at the same time. Further ones are closed',
   }),
@@ -472,6 +475,12 @@ const settings = {
   }),
   stepLeaseMs: setting('STEP_LEASE_MS', integer(2, 60_000, 'ms'), '20000', {
     meaning: 'Lease of a step: the time for which it belongs to one worker',
+  }),
+  stepParkAfter: setting('STEP_PARK_AFTER', integer(1, 1_000), '20', {
+    meaning: 'After so many runs in a row that threw, a step is parked: it is tried seldom, and at once by a retry',
+  }),
+  stepParkedRetrySeconds: setting('STEP_PARKED_RETRY_SECONDS', integer(1, 86_400, 's'), '3600', {
+    meaning: 'Time between two tries of a parked step',
   }),
   readYourWritesMs: setting('READ_YOUR_WRITES_MS', integer(0, 10_000, 'ms'), '500', {
     meaning: 'Longest time that a write waits until the read models contain it',

@@ -171,7 +171,8 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
   const prefixes = services.map(({ prefix }) => prefix)
   addHealthRoutes(app, schemas, options.health, prefixes, isStopping)
-  addMetricsRoutes(app, schemas, options.metrics, prefixes)
+  // With a port of their own, the figures are nowhere else.
+  if (options.configuration.metricsPort === undefined) addMetricsRoutes(app, schemas, options.metrics, prefixes)
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   if (options.console !== undefined) {

@@ -411,6 +411,11 @@ export const problems = {
     'The read model skips nothing',
     'Decisions depend on its rows. Correct the program, then retry it.',
   ),
+  'not-retryable': refusal(
+    409,
+    'The work cannot be retried',
+    'The group `other` has work that fails in many ways. Retry its items, or another group first.',
+  ),
   'step-not-failing': refusal(
     409,
     'The work does not fail',

@@ -48,6 +48,7 @@ export interface Metrics {
   count(request: AnsweredRequest): void
   /** A call to a system outside that has ended. */
   countCall(call: CountedCall): void
+  countAppend(append: { readonly outcome: string }): void
   register(gauge: GaugeDefinition): void
   /** All figures in `metricsType`. Scrapes within a second share one text, and so one run of the health checks. */
   text(): Promise<string>
@@ -111,7 +112,17 @@ export function createMetrics(options: { readonly health: Health; readonly now?:
     registers: [registry],
   })
 
+  const appends = new Counter({
+    name: 'appends_total',
+    help: 'Appends of this process to streams.',
+    labelNames: ['outcome'] satisfies LabelName[],
+    registers: [registry],
+  })
+
   return {
+    countAppend({ outcome }) {
+      appends.inc({ outcome })
+    },
     countCall({ system, outcome, durationMs }) {
       calls.inc({ system, outcome })
       callDurations.observe({ system }, durationMs / 1_000)

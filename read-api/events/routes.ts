@@ -1,4 +1,4 @@
-import { finished, Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { channelsByDomain, type ChannelPlace, type Channels } from '../../contracts/events/channels.ts'
 import type { ListIdentity } from '../../platform/http/cursors.ts'
@@ -6,27 +6,24 @@ import { answers } from '../../platform/http/answers.ts'
 import { applyPreference } from '../../platform/http/preferences.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { bearerOf, type VerifyToken } from '../../platform/http/access.ts'
 import { preferredSeconds } from '../../platform/http/waiting.ts'
 import { eventFeedProjector } from '../../projections/events/event-feed.projector.ts'
 import { configOf, requestReader, schemaOf, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import {
+  answerWithStream,
+  openStream,
+  wantsStream,
+  type StreamDependencies,
+} from '../../engine/reads/server-sent-events.ts'
 import { eventStream } from './event-stream.ts'
 import { readPart, waitForPart, type FeedPart, type Subject } from './reader.ts'
-import type { OpenStream, OpenStreams } from './streams-of-clients.ts'
 
-export interface EventRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors'> {
+export interface EventRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors'>, StreamDependencies {
   readonly channels: Channels
-  readonly streams: OpenStreams
-  readonly verifyToken: VerifyToken
 }
 
 const greatestLimit = 1_000
 const defaultLimit = 100
-/** A stream or a wait whose token has ended ends within this time, in milliseconds. */
-const tokenLookMs = 1_000
-/** Milliseconds for what was written before the end of a stream. Then the connection is closed. */
-const flushMs = 1_000
-
 const PublicEvent = Type.Object(
   {
     event_id: Type.String({ format: 'uuid', description: 'The same in every delivery of the event' }),
@@ -69,7 +66,7 @@ const pageOrStream = {
 
 /** The public events of one channel, for services that cannot or may not reach the event store. */
 export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void {
-  const { cursors, channels, streams, verifyToken } = deps
+  const { cursors, channels } = deps
   const route = {
     path: '/:channel',
     operationId: 'readEvents',
@@ -110,7 +107,7 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
     route.path,
     { schema: { ...schemaOf(route, EventPage), response }, config: { ...configOf(route), takesWait: true } },
     async (request, reply) => {
-      const { tenant, params, query, caller } = requestOf(request)
+      const { tenant, params, query } = requestOf(request)
       const { name, events } = channelOf(params.channel)
       const subject = { channel: name, tenant, types: typesOf(query.types, Object.values(events)) }
       const identity = identityOf(subject)
@@ -123,34 +120,16 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
 
       reply.header('vary', 'accept')
       if (isStream) {
-        const { signal } = open()
-        // A caller that does not read would keep the connection, and the answer in it.
-        signal.addEventListener('abort', () => setTimeout(() => reply.raw.destroy(), flushMs).unref())
-        reply.header('content-type', 'text/event-stream; charset=utf-8')
-        reply.header('x-accel-buffering', 'no')
-        reply.header('cache-control', 'no-store')
-        return reply.send(Readable.from(eventStream(deps, { subject, after, cursorOf, signal }), { objectMode: false }))
+        const stream = openStream(request, reply, deps)
+        return answerWithStream(reply, eventStream(deps, { subject, after, cursorOf, signal: stream.signal }), stream)
       }
 
       const page = await readPart(deps, subject, after, limit)
       const seconds = preferredSeconds(request.headers.prefer)
       if (seconds !== undefined) applyPreference(reply, `wait=${seconds}`)
       if (page.items.length > 0 || seconds === undefined) return answer(page)
-      const { signal } = open()
+      const { signal } = openStream(request, reply, deps)
       return answer(await waitForPart(deps, subject, page.reached, { limit, seconds, signal }))
-
-      /** Counts until the answer has ended. Aborted within a second after the end of the token. */
-      function open(): OpenStream {
-        const stream = streams.open(caller.clientId)
-        const token = bearerOf(request) ?? ''
-        const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
-        // Also if the caller is gone already.
-        finished(reply.raw, () => {
-          clearInterval(checking)
-          stream.end()
-        })
-        return stream
-      }
 
       function answer({ items, reached, hasMore }: FeedPart) {
         reply.header('content-type', 'application/json; charset=utf-8')
@@ -178,18 +157,6 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
       }
     },
   )
-}
-
-/**
- * Whether the caller accepts server-sent events and nothing else (RFC 9110, 12.5.1). Generated clients accept every
- * documented media type, and read the page.
- */
-function wantsStream(accept = ''): boolean {
-  const accepted = accept
-    .split(',')
-    .map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
-    .filter(([type = '', ...parameters]) => type !== '' && !parameters.some((each) => /^q=0(\.0*)?$/.test(each)))
-  return accepted.length > 0 && accepted.every(([type]) => type === 'text/event-stream')
 }
 
 function channelOf(domain: string) {

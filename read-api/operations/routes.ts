@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import {
@@ -7,6 +8,8 @@ import {
   OperationsHealth,
   Overview,
   ProjectionState,
+  RelayState,
+  SealState,
   WorkDetail,
   WorkItem,
   WorkKind,
@@ -15,15 +18,22 @@ import {
 import type { Operations } from '../../contracts/operations/operations.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import {
+  answerWithStream,
+  openStream,
+  wantsStream,
+  type StreamDependencies,
+} from '../../engine/reads/server-sent-events.ts'
 import { answers } from '../../platform/http/answers.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { operatorActionsProjector } from '../../projections/operations/operator-actions.projector.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { overviewStream } from './overview-stream.ts'
 import { listActions, placeOfAction } from './actions-queries.ts'
 
-export interface OperationsRouteDependencies extends Pick<ReadDependencies, 'cursors' | 'pool'> {
+export interface OperationsRouteDependencies extends Pick<ReadDependencies, 'cursors' | 'pool'>, StreamDependencies {
   readonly operations: Operations
 }
 
@@ -39,10 +49,17 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
   const overview = {
     operationId: 'readOperationsOverview',
     summary: 'What is wrong in the installation, since when, and what to do',
+    description:
+      'With `Accept: text/event-stream` alone it answers with server-sent events: an overview each five seconds, and at each change of `status`.',
     querystring,
-    response: answers({ 200: Overview }, []),
+    response: answers({ 200: overviewOrStream }, ['too-many-streams']),
   }
-  app.get('/overview', { config: { access }, schema: overview }, async () => operations.overview())
+  app.get('/overview', { config: { access }, schema: overview }, async (request, reply) => {
+    reply.header('vary', 'accept')
+    if (!wantsStream(request.headers.accept)) return operations.overview()
+    const stream = openStream(request, reply, deps)
+    return answerWithStream(reply, overviewStream(operations, stream.signal), stream)
+  })
   const health = {
     operationId: 'readOperationsHealth',
     summary: 'The processes with their checks',
@@ -50,6 +67,14 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     response: answers({ 200: OperationsHealth }, []),
   }
   app.get('/health', { config: { access }, schema: health }, async () => operations.health())
+
+  const seal = {
+    operationId: 'readSeal',
+    summary: 'The newest seal of the log, and how far it is behind',
+    querystring,
+    response: answers({ 200: SealState }, ['not-found']),
+  }
+  app.get('/seals', { config: { access }, schema: seal }, async () => existing((await operations.seal()) ?? undefined))
 
   const work = {
     ...shared,
@@ -141,6 +166,19 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
   })
   listRoute(app, deps, {
     ...shared,
+    path: '/relays',
+    operationId: 'listRelays',
+    summary: 'The relays of public channels, by channel',
+    list: 'operations-relays',
+    sort: 'channel',
+    pageName: 'RelayPage',
+    item: RelayState,
+    rows: async (_, page) => partOf(await operations.relays(), page),
+    placeOf: ({ channel }) => [channel],
+    toItem: (relay) => relay,
+  })
+  listRoute(app, deps, {
+    ...shared,
     path: '/endpoints',
     operationId: 'listEndpoints',
     summary: 'Receivers of webhooks, with their hosts',
@@ -174,6 +212,17 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
       count,
     }),
   })
+}
+
+const overviewOrStream = {
+  description: 'The overview, or server-sent events if the caller accepts these alone',
+  headers: { Vary: { type: 'string', description: 'accept' } },
+  content: {
+    'application/json': { schema: Overview },
+    'text/event-stream': {
+      schema: Type.Unsafe<Readable | string>({ type: 'string', description: 'Each `data` is an OperationsOverview' }),
+    },
+  },
 }
 
 /** Work that has a record of its own. */

@@ -266,7 +266,7 @@ const lists: Readonly<Record<string, LargeList>> = {
  * patients; what operators see, which has ids, codes and hosts only; feed and timeline, which have tests of their own.
  */
 const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificationPreferences listEndpoints
-    listDeliveryWork listFailureGroups listNotificationWork listOperatorActions listOwnAccesses listProjections listWork readEvents readTimeline`.split(
+    listDeliveryWork listFailureGroups listNotificationWork listOperatorActions listOwnAccesses listProjections listRelays listWork readEvents readTimeline`.split(
   /\s+/,
 )
 

@@ -12,10 +12,11 @@ const process = {
   seenAt: before(1),
   status: 'running',
   checks: [],
+  relays: [],
 } as const
 const system = { lastSuccessAt: null, failingSince: null, failures: 0, error: null, status: 'ok' } as const
 const systems = [{ name: 'provider', ...system }] as const
-const well: Seen = { at, processes: [process], systems, work: [], projectors: [], disabled: [] }
+const well: Seen = { at, processes: [process], systems, work: [], projectors: [], disabled: [], rates: [], seal: null }
 const row = { kind: 'step', process: 'assessments', step: 'conclude', count: 1, failure: null } as const
 
 /** The problems of an overview, as code, severity, subject, since and count. */
@@ -46,6 +47,26 @@ describe('the overview', () => {
       ['process-silent', 'warning', 'silent', instant(20), 1],
     ])
     expect(problemsOf({ processes: [] })).toHaveLength(3)
+  })
+
+  it('names a seal that is late', () => {
+    const check = { name: 'sealed_log', status: 'warning', detail: 'late', since: instant(30) } as const
+    expect(problemsOf({ processes: [{ ...process, checks: [check] }] })).toEqual([
+      ['seal-late', 'warning', 'log', instant(30), 1],
+    ])
+  })
+
+  it('names the channel of a relay that is blocked', () => {
+    const relay = (channel: string, state: 'running' | 'blocked') => ({
+      channel,
+      state,
+      position: '7/7',
+      moved_at: instant(30),
+    })
+    const relays = [relay('audit.events', 'running'), relay('consent.events', 'blocked')]
+    expect(problemsOf({ processes: [{ ...process, relays }] })).toEqual([
+      ['relay-blocked', 'failing', 'consent.events', instant(30), 1],
+    ])
   })
 
   it('names a check once, with the worst status of all processes, and not those of silent ones', () => {
@@ -103,7 +124,7 @@ describe('the overview', () => {
       ['work-late', 'warning', 'assessments.expire', instant(61), 5],
     ])
     const { steps, oldest_work: oldest, status } = overviewOf({ ...well, work })
-    expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2 })
+    expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2, parked: 0 })
     expect(oldest).toEqual({ process: 'assessments', step: 'expire', since: instant(61) })
     expect(status).toBe('warning')
   })

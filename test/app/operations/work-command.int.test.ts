@@ -90,6 +90,15 @@ test('groups list and show name what fails, how often and an example', async () 
   expect((await json('steps', 'list', '--failing-with', id)).data).toHaveLength(2)
 })
 
+test('relays shows each channel, also without a process', async () => {
+  const { data, has_more: hasMore } = await json<{ data: { channel: string; state: string }[]; has_more: boolean }>(
+    'relays',
+  )
+  expect(data).toContainEqual({ channel: 'consent.events', state: 'closed', position: null, seconds_since_move: null })
+  expect([data.map(({ channel }) => channel), hasMore]).toEqual([data.map(({ channel }) => channel).toSorted(), false])
+  expect((await printed('relays', '--limit', '1')).text).toMatch(/^CHANNEL +STATE[\s\S]*\nmore: --cursor \S+$/)
+})
+
 test('steps show prints one item; an unknown one is exit code 1', async () => {
   const [item] = (await json('steps', 'list')).data
   expect(await json('steps', 'show', item?.id ?? '')).toEqual({ ...item, retry: null })
@@ -123,8 +132,9 @@ test.each([
   [['steps', 'retry', randomUUID(), '--reason', ''], '--reason must have 1 to 500 characters'],
   [['steps', 'list', '--limit', '0'], '--limit must be a number from 1 to 200'],
   [['steps', 'list', '--kind', 'mail'], '--kind is one of step, delivery, notification'],
-  [['steps', 'list', '--state', 'due,gone'], '--state takes due, waiting, leased, failing'],
+  [['steps', 'list', '--state', 'due,gone'], '--state takes due, waiting, leased, failing, parked'],
   [['groups', 'list', '--state', 'due'], 'Unknown option'],
+  [['relays', '--org', randomUUID()], 'Unknown option'],
   [['deliveries', '--org', 'ours'], '--org must be a UUID'],
 ])('%j is not understood', (args, reason) => {
   expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })

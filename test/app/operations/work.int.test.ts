@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createOperations } from '../../../app/operations/operations.ts'
 import { countWork, findWork, listGroups, listWork } from '../../../app/operations/work.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
@@ -209,16 +210,50 @@ describe('failure groups', () => {
       [1, 'conclude', 'ETIMEDOUT'],
       [1, 'expire', null],
     ])
-    expect(groups[0]).toMatchObject({ organisations: 2, states: { failing: 3 }, error: refused })
+    expect(groups[0]).toMatchObject({ organisations: 2, states: { failing: 3, parked: 0 }, error: refused })
     expect(groups[0]?.versions.toSorted()).toEqual(['1.0.0', '1.1.0'])
     expect(groups[0]?.example).toMatchObject({ group_id: groups[0]?.id, error: refused })
     expect(groups[0]?.example?.first_failed_at).toBe(groups[0]?.first_failed_at)
     expect((await listGroups(pool, tenantOfFact(other))).map(({ id, count }) => [id, count])).toEqual([
       [groups[0]?.id, 1],
     ])
+    expect(groups.map(({ retryable }) => retryable)).toEqual([true, true, true])
     const counts = await countWork(pool)
     expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(6)
     const ofGroup = counts.filter(({ failure }) => failure?.groupId === groups[0]?.id)
     expect(ofGroup.map(({ state, count }) => `${state} ${count}`).toSorted()).toEqual(['failing 2', 'leased 1'])
+  })
+
+  it('beyond a thousand are one group, which is not retried as a whole', async () => {
+    const [key, otherOrg] = [await addRow(10, { error: refused }), randomUUID()]
+    await pool.query(
+      `insert into assessments_todo.todo (key, step, org_id, due_at, payload)
+       select 'many ' || n, 'expire', $1, now(), '{}' from generate_series(1, 1003) n`,
+      [otherOrg],
+    )
+    await pool.query(
+      `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures,
+         error_class, error_code, error_host, first_failed_at, last_failed_at, failed_version)
+       select 'assessments', 'many ' || n, 'expire', 'worker', '-infinity', '-infinity', 0, 0, 1, 'EgressError', null,
+         case when n > 1 then n || '.test' end, now() - make_interval(secs => 2000 - n), now(), '1.0.0' from generate_series(1, 1003) n`,
+    )
+    await pool.query(`update runtime.claims set first_failed_at = now() - interval '1 hour' where key = $1`, [key])
+    const groups = await listGroups(pool, null)
+    expect(groups).toHaveLength(1_001)
+    expect(groups[0]?.example?.subject?.id).toBe(key)
+    const last = groups.at(-1)
+    expect(last).toMatchObject({ error: { class: 'other', code: null, host: null }, count: 4, retryable: false })
+    expect(last).toMatchObject({ organisations: 1, example: { error: { class: 'EgressError' } } })
+    expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(1_004)
+    await expect(
+      createOperations({ pool, store: () => Promise.reject(new Error('unused')), now: () => new Date() }).retry({
+        id: randomUUID(),
+        target: { kind: 'group', id: last?.id ?? '' },
+        orgId: null,
+        reason: null,
+        actor: { kind: 'command', id: 'ada' },
+        context: { commandId: randomUUID(), correlationId: randomUUID(), clientId: 'platform' },
+      }),
+    ).rejects.toMatchObject({ code: 'not-retryable' })
   })
 })

@@ -27,6 +27,7 @@ beforeAll(async () => {
     PROVIDER_LOGIN: 'login',
     PROVIDER_PASSWORD: 'password',
     WEBHOOK_RETRY_SCHEDULE_MS: '0,60000,60000',
+    SEAL_INTERVAL_SECONDS: '1',
   })
   pool = createPool({ url: inProcess.databaseUrl, max: 2 })
   const { base_url: baseUrl } = inProcess.platform.credentials
@@ -40,12 +41,15 @@ afterAll(async () => {
 
 /** Registered by the administrator. Null: a platform client. */
 async function clientWith(scopes: readonly string[], orgId: string | null): Promise<ApiClient> {
-  const { base_url: baseUrl } = inProcess.platform.credentials
+  return createApiClient(inProcess.platform.credentials.base_url, await tokenWith(scopes, orgId))
+}
+
+async function tokenWith(scopes: readonly string[], orgId: string | null): Promise<string> {
   const { status, body } = await register(scopes, orgId)
   expect(status).toBe(201)
   const secrets = { client_id: textAt(body, 'client_id'), client_secret: textAt(body, 'client_secret') }
-  const { body: token } = await requestToken(baseUrl, secrets)
-  return createApiClient(baseUrl, textAt(token, 'access_token'))
+  const { body: token } = await requestToken(inProcess.platform.credentials.base_url, secrets)
+  return textAt(token, 'access_token')
 }
 
 async function register(scopes: readonly string[], orgId: string | null) {
@@ -101,6 +105,49 @@ describe('operators', () => {
       expect(at(process, 'checks')).toContainEqual(well)
     }, soon)
     expect(await problemsOf('role-missing')).toEqual([])
+  })
+
+  it('follow the overview', async () => {
+    const { base_url: baseUrl } = inProcess.platform.credentials
+    const closing = new AbortController()
+    const headers = {
+      authorization: `Bearer ${await tokenWith(['operations:read'], null)}`,
+      accept: 'text/event-stream',
+    }
+    const answer = await fetch(`${baseUrl}${base}/overview`, { headers, signal: closing.signal })
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    let text = ''
+    for await (const part of answer.body ?? []) {
+      text += Buffer.from(part).toString()
+      if (/^data: /m.test(text) && text.endsWith('\n\n')) break
+    }
+    closing.abort()
+    const shown: unknown = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '')
+    expect(at(shown, 'rates')).toHaveLength(60)
+    expect(at(shown, 'status')).toMatch(/ok|warning|failing/)
+  })
+
+  it('see the newest seal of the log', async () => {
+    const seal = await vi.waitFor(() => read('/seals'), soon)
+    expect(seal).toMatchObject({
+      size: expect.any(Number),
+      position: expect.stringMatching(/^\d+\/\d+$/),
+      witnesses: [],
+    })
+    expect(at(seal, 'size')).toBeGreaterThan(0)
+    expect(Object.keys(Object(at(await read('/overview'), 'seal')))).toEqual(Object.keys(Object(seal)))
+  })
+
+  it('see the rates of the last hour, and the relays of channels', async () => {
+    await vi.waitFor(async () => {
+      const rates = at(await read('/overview'), 'rates')
+      const requests = Array.isArray(rates) ? rates.map((minute) => Number(at(minute, 'requests'))) : []
+      expect(Math.max(...requests)).toBeGreaterThan(0)
+    }, soon)
+    await vi.waitFor(async () => {
+      const relays = at(await read('/relays'), 'data')
+      expect(relays).toContainEqual(expect.objectContaining({ channel: 'assessment.events', state: 'running' }))
+    }, soon)
   })
 
   it('see read models and to-do lists, in pages', async () => {

@@ -68,3 +68,40 @@ describe('the failure of a step', () => {
     })
   })
 })
+
+describe('a step that goes on throwing', () => {
+  const parking = { after: 3, retrySeconds: 3_600 }
+  /** Runs the row once. Returns whether it is parked then, and for how many seconds it waits. Undefined if it is not claimable. */
+  async function run(result: StepResult, seconds: number) {
+    const list = { name: 'errands', list: errands.list, steps: ['run'] }
+    const claims = new Claims(pool, list, { id: 'worker' }, parking)
+    const [claimed] = await claims.claim(1, at(seconds * 1_000), at(seconds * 1_000 + 20_000))
+    if (claimed === undefined) return undefined
+    await claims.complete([completionOf(claimed, result, at(seconds * 1_000), () => 0)])
+    const { rows } = await pool.query<{ is_parked: boolean; not_before: Date }>(
+      'select is_parked, not_before from runtime.claims',
+    )
+    const [row] = rows
+    return [row?.is_parked, ((row?.not_before.getTime() ?? 0) - at(seconds * 1_000).getTime()) / 1_000 > 60]
+  }
+
+  it('is parked after so many runs that threw in a row, and tried seldom', async () => {
+    expect(await run(thrown('EPIPE'), 0)).toEqual([false, false])
+    expect(await run(thrown('EPIPE'), 100)).toEqual([false, false])
+    // It waits, or is put off: it has not thrown.
+    expect(await run({ kind: 'wait', until: at(200_000) }, 200)).toEqual([false, false])
+    expect(await run(thrown('EPIPE'), 300)).toEqual([true, true])
+    expect(await run(thrown('EPIPE'), 3_899)).toBeUndefined()
+    expect(await run(thrown('EPIPE'), 3_901)).toEqual([true, true])
+    // A retry makes it claimable.
+    await pool.query(`update runtime.claims set not_before = '-infinity'`)
+    expect(await run({ kind: 'done' }, 3_902)).toEqual([false, false])
+    expect(await run(thrown('EPIPE'), 4_000)).toEqual([false, false])
+  })
+
+  it('is not parked by runs that did nothing', async () => {
+    for (let minute = 0; minute < 5; minute += 1)
+      expect(await run({ kind: 'done' }, minute * 60)).toEqual([false, false])
+    expect(await run(thrown('EPIPE'), 600)).toEqual([false, false])
+  })
+})

@@ -24,6 +24,8 @@ describe('defaults', () => {
       readYourWritesMs: 500,
       stepTimeoutMs: 15000,
       stepLeaseMs: 20000,
+      stepParkAfter: 20,
+      stepParkedRetrySeconds: 3600,
       egressAllow: [],
       mailTransport: 'smtp',
       notificationWorkers: 10,

@@ -1,0 +1,63 @@
+import { finished, Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bearerOf, type VerifyToken } from '../../platform/http/access.ts'
+import type { OpenStream, OpenStreams } from './open-streams.ts'
+
+/** A stream or a wait whose token has ended ends within this time, in milliseconds. */
+const tokenLookMs = 1_000
+/** Milliseconds for what was written before the end of a stream. Then the connection is closed. */
+const flushMs = 1_000
+
+export interface StreamDependencies {
+  readonly streams: OpenStreams
+  readonly verifyToken: VerifyToken
+}
+
+/**
+ * Whether the caller accepts server-sent events and nothing else (RFC 9110, 12.5.1). Generated clients accept every
+ * documented media type, and read the page.
+ */
+export function wantsStream(accept = ''): boolean {
+  const accepted = accept
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
+    .filter(([type = '', ...parameters]) => type !== '' && !parameters.some((each) => /^q=0(\.0*)?$/.test(each)))
+  return accepted.length > 0 && accepted.every(([type]) => type === 'text/event-stream')
+}
+
+/** Counts until the answer has ended. Aborted within a second after the end of the token. */
+export function openStream(
+  request: FastifyRequest,
+  { raw }: Pick<FastifyReply, 'raw'>,
+  { streams, verifyToken }: StreamDependencies,
+): OpenStream {
+  const stream = streams.open(request.caller.clientId)
+  const token = bearerOf(request) ?? ''
+  const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
+  // Also if the caller is gone already.
+  finished(raw, () => {
+    clearInterval(checking)
+    stream.end()
+  })
+  return stream
+}
+
+/** The reply of any route that documents a stream. */
+interface StreamReply<Sent> extends Pick<FastifyReply, 'raw'> {
+  header(name: string, value: string): unknown
+  send(payload: Readable): Sent
+}
+
+/** Answers with the parts of a stream of server-sent events (HTML standard, 9.2), until it is aborted. */
+export function answerWithStream<Sent>(
+  reply: StreamReply<Sent>,
+  parts: AsyncIterable<string>,
+  { signal }: OpenStream,
+): Sent {
+  // A caller that does not read would keep the connection, and the answer in it.
+  signal.addEventListener('abort', () => setTimeout(() => reply.raw.destroy(), flushMs).unref())
+  reply.header('content-type', 'text/event-stream; charset=utf-8')
+  reply.header('x-accel-buffering', 'no')
+  reply.header('cache-control', 'no-store')
+  return reply.send(Readable.from(parts, { objectMode: false }))
+}
