@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { v5 } from 'uuid'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { tenantOf, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
@@ -34,7 +33,7 @@ import { createInlineAssessment, createSlotAssessment, type RequestedAssessment 
 import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
 import { namedObjects } from './image-key.ts'
-import { openAssessmentCase } from './open-assessment-case.ts'
+import { openCaseAndRequestReview } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
 import { recordWithAddresses } from './views.ts'
 import { stageImages, type StagedImages } from './staged-image.ts'
@@ -165,11 +164,10 @@ function addRoute(
         // Free the bytes before the answer is held back.
         await staged?.discard()
         // The process may have died before it opened the case. A repeat opens it, so its answer names an existing case.
-        const open = { ...context, commandId: v5('open-case', context.commandId) }
-        const opened =
-          taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
+        const begun =
+          taken.state.status === 'processing' ? await openCaseAndRequestReview(deps, taken.state, context) : undefined
         const isOver = ({ status }: AssessmentState) => status !== 'processing'
-        const held = await longPoll(store, reply, target, taken.state, isOver)
+        const held = await longPoll(store, reply, target, begun?.state ?? taken.state, isOver)
         const state = existing(held.state)
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
@@ -180,7 +178,7 @@ function addRoute(
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,
-          position: latest(taken.position, opened, held.position),
+          position: latest(taken.position, begun?.opened, held.position),
           ...retryAfter,
         })
       }

@@ -1,14 +1,36 @@
+import { v5 } from 'uuid'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
-import type { ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
+import { assessments, type AssessmentState, type ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { openCase } from '../clinical/open-case.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute } from '../../engine/commands/execute.ts'
+import { requestReview } from './request-review.ts'
 
 /**
- * Opens the case under the id in the assessment. The route calls this before it answers; after a crash, the process.
+ * Opens the case and requests its review, before the route answers. After a crash the process does both, a moment later.
+ * Returns the state after that, and the position of the case.
  */
+export async function openCaseAndRequestReview(
+  deps: Pick<CommandDependencies, 'store'>,
+  assessment: ProcessingAssessment,
+  context: CommandContext,
+): Promise<{ readonly state: AssessmentState; readonly opened: Position | undefined }> {
+  const commandOf = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+  const opened = await openAssessmentCase(deps, assessment, commandOf('open-case'))
+  if (assessment.isReviewRequested) return { state: assessment, opened }
+  const { organisationId, assessmentId, submittedAt } = assessment
+  const { state } = await execute(
+    deps.store,
+    assessments.of(organisationId, assessmentId),
+    (current) => requestReview({ now: new Date(submittedAt) }, current),
+    commandOf('request-review'),
+  )
+  return { state, opened }
+}
+
+/** Opens the case under the id in the assessment. */
 export async function openAssessmentCase(
   { store }: Pick<CommandDependencies, 'store'>,
   assessment: ProcessingAssessment,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { v5, v7 } from 'uuid'
+import { v7 } from 'uuid'
 import { AssessmentRecord } from '../../contracts/assessments/record.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { latest, requireMatch } from '../../platform/http/replies.ts'
@@ -15,7 +15,7 @@ import type { AssessmentDependencies } from './dependencies.ts'
 import { longPoll } from '../../engine/commands/long-poll.ts'
 import { createKeyedLock } from '../../engine/commands/keyed-lock.ts'
 import { createRoute } from './create-route.ts'
-import { openAssessmentCase } from './open-assessment-case.ts'
+import { openCaseAndRequestReview } from './open-assessment-case.ts'
 import { areUploadsOpen, isSubmittedBy } from './submit-assessment.ts'
 import { submitUploads } from './submit-uploads.ts'
 import { uploadUrlRoute } from './upload-url-route.ts'
@@ -58,14 +58,13 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       const { events, reached } = done
       const state = existing(done.state)
       if (events.length > 0) failpoint('assessment-submitted')
-      const open = { ...context, commandId: v5('open-case', context.commandId) }
-      const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
+      const begun = state.status === 'processing' ? await openCaseAndRequestReview(deps, state, context) : undefined
       if (events.length > 0) await removeUploads(objects, state)
       const target = assessments.of(tenant, assessmentId)
-      const held = await longPoll(store, reply, target, state, ({ status }) => status !== 'processing')
+      const held = await longPoll(store, reply, target, begun?.state ?? state, ({ status }) => status !== 'processing')
       const record = await recordWithAddresses(deps, existing(held.state))
       const isReplayed = events.length === 0 && isSubmittedBy(causing, state)
-      return { ...done, record, reached: latest(reached, opened, held.position), isReplayed }
+      return { ...done, record, reached: latest(reached, begun?.opened, held.position), isReplayed }
     },
   })
 

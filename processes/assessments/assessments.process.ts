@@ -47,6 +47,9 @@ const reviewTasks = defineTable({
   primaryKey: ['task_id'],
 })
 
+/** The route requests the review. After so many milliseconds the process does, in case the route has crashed. */
+const routeGraceMs = 2_000
+
 const steps = {
   'create-collected': step(CollectedPayload, createCollected),
   'close-uploads': step(Nothing, closeUploads),
@@ -72,7 +75,7 @@ export const assessmentsProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 6,
+  version: 7,
   lookups: [openAssessments, endedReviews, reviewTasks],
   steps,
   on: {
@@ -89,7 +92,9 @@ export const assessmentsProcess = defineProcess<
       todo.clear(data.assessmentId, 'close-uploads'),
       todo.clear(data.assessmentId, 'create-collected'),
       patchRow(openAssessments, { assessmentId: data.assessmentId, caseId: data.caseId }),
-      todo.schedule('request-review', data.assessmentId, { at: data.submittedAt }),
+      todo.schedule('request-review', data.assessmentId, {
+        at: new Date(Date.parse(data.submittedAt) + routeGraceMs).toISOString(),
+      }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),
     ],
     AssessmentReviewRequested: ({ data: { assessmentId, caseId, productId, requestedAt } }, todo) => [

@@ -10,7 +10,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
-/** Opens the case unless the route has done so, then requests its review. */
+/** Opens the case and requests its review, unless the route has done so. */
 export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const target = assessments.of(todo.orgId, todo.key)
   const state = await loadSufficient(deps.store, target, ({ status }) => status === 'processing')
@@ -23,7 +23,7 @@ export async function askForReview(todo: Todo, deps: ProcessDependencies): Promi
     await openAssessmentCase(deps, current, todo.command('assessments.open-case'))
   }
   const context = todo.command('assessments.request-review')
-  return appends(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
+  return appends(deps.store, target, (current) => requestReview({ now: new Date(state.submittedAt) }, current), context)
 }
 
 export async function expire(todo: Todo, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { createCollectedAssessment } from '../../commands/assessments/create-collected.ts'
+import { requestReview } from '../../commands/assessments/request-review.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { appends } from '../../engine/processes/appends.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -25,10 +27,10 @@ export async function createCollected(
 
   const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
   const command = { ofCase: { ...ofCase, assigned: ofCase.assigned }, images: received, now, deadlineMs }
-  return appends(
-    store,
-    { ...assessments.of(orgId, key), isNew: true },
-    (state) => createCollectedAssessment(command, state),
-    todo.command('assessments.create-collected'),
-  )
+  const target = assessments.of(orgId, key)
+  const created = todo.command('assessments.create-collected')
+  await execute(store, { ...target, isNew: true }, (state) => createCollectedAssessment(command, state), created)
+  // Its case is open.
+  const context = todo.command('assessments.request-review')
+  return appends(store, target, (state) => requestReview({ now }, state), context)
 }

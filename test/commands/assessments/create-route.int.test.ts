@@ -95,6 +95,22 @@ it('stores what the event names, under the day of the request, and nothing else'
   expect(contents.toSorted()).toEqual(photos.map((bytes) => bytes.toString('base64')).toSorted())
 })
 
+it('requests the review at the instant of the submission before it answers, once', async () => {
+  const t = await start()
+  const [body, key] = [bodyOf([photo()]), randomUUID()]
+  const { record } = await create(t, body, key)
+  expect(await create(t, body, key)).toMatchObject({ status: 202, isReplayed: true })
+  const { stream } = assessments.of(world.orgId, textAt(record, 'id'))
+  const events: (readonly [string, unknown])[] = []
+  for await (const { type, data } of world.otherStore.readStream(stream)) events.push([type, at(data, 'requestedAt')])
+  const requestedAt = world.now().toISOString()
+  expect(events).toEqual([
+    ['AssessmentRequested', requestedAt],
+    ['AssessmentSubmitted', undefined],
+    ['AssessmentReviewRequested', requestedAt],
+  ])
+})
+
 it('accepts an empty external_reference and returns it', async () => {
   const t = await start()
   const inline = await create(t, bodyOf([photo()], { patient, external_reference: '' }))

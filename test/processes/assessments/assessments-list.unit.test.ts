@@ -39,14 +39,14 @@ describe('the due steps of an assessment', () => {
   it('are its expiry at the end of the upload window while its uploads are awaited', () => {
     const closing = todo('close-uploads', at(86_400))
     expect(steps(awaited)).toEqual([closing])
-    expect(steps(awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(steps(awaited, submitted)).toEqual([expiry, todo('request-review', at(2))])
     expect(steps(awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })))).toEqual(
       [],
     )
   })
 
-  it('are a review at once and its expiry at the deadline, once it is submitted', () => {
-    expect(steps(submitted)).toEqual([expiry, todo('request-review', at(0))])
+  it('are a review in case the route requested none, and its expiry at the deadline, once it is submitted', () => {
+    expect(steps(submitted)).toEqual([expiry, todo('request-review', at(2))])
   })
 
   it('are only its expiry once the review is requested', () => {
@@ -121,7 +121,7 @@ describe('the due steps of an assessment', () => {
   it('are the conclusion at once if a review of the case and product ended before, and holds its slot', () => {
     const completed = channel(published('ai_review.completed'))
     const conclusion = todo('conclude', asked.data.requestedAt)
-    expect(steps(completed, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(steps(completed, submitted)).toEqual([expiry, todo('request-review', at(2))])
     expect(steps(completed, submitted, reviewRequested)).toEqual([conclusion, expiry])
     expect(steps(completed, channel(published('ai_review.superseded')), submitted, reviewRequested)).toEqual([expiry])
     const others = [{ productId: ids.event }, { caseId: ids.event }, { orgId: ids.otherOrg }]

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { openCaseAndRequestReview } from '../../../commands/assessments/open-assessment-case.ts'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { at as memberAt } from '../../../app/demo/members.ts'
 import type { AiReviewDetails } from '../../../contracts/ai-review/record.ts'
@@ -20,7 +21,10 @@ export interface Analysis {
   readonly submittedAt: Date
 }
 
-/** An assessment submitted now, for a patient of its own, with an hour until its deadline. None of its steps has run. */
+/**
+ * An assessment submitted now, for a patient of its own, with an hour until its deadline. As the route does, it opens the
+ * case and requests the review.
+ */
 export async function submitAnalysis(world: ProcessWorld, patientId: string = randomUUID()): Promise<Analysis> {
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const submittedAt = world.now()
@@ -51,7 +55,11 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
       deadlineAt: deadlineAt.toISOString(),
     }),
   ]
-  await world.store.append(assessments.of(world.orgId, assessmentId), 'no_stream', story, contextOf(world))
+  const target = assessments.of(world.orgId, assessmentId)
+  await world.store.append(target, 'no_stream', story, contextOf(world))
+  const { state } = await world.store.load(target)
+  if (state.status !== 'processing') throw new Error('a submitted assessment is not processing')
+  await openCaseAndRequestReview(world, state, contextOf(world))
   return { assessmentId, caseId, submittedAt }
 }
 

@@ -5,7 +5,6 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/we
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
 import { execute } from '../../../engine/commands/execute.ts'
-import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { getAssessment } from '../../../read-api/assessments/routes.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
@@ -18,7 +17,6 @@ import { slotFact } from '../../streams/ai-review-facts.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { opinionOn, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
-import { whenWorkedOff } from '../../support/given-process.ts'
 import { subscribe } from '../webhooks/webhook-steps.ts'
 import { assessmentEventsOf, decideConsent, reviewOf, submitAnalysis, type Analysis } from './analyses.ts'
 import { givenTimeline } from './given-timeline.ts'
@@ -124,9 +122,6 @@ it('the same if the task is decided before the assessment has ended', async () =
   await given.open({ stopped: ['assessments_todo'] })
   const { world, timeline } = given
   const analysis = await submitAnalysis(world)
-  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
-  const asking = { key: analysis.assessmentId, step: 'request-review', orgId: world.orgId, dueAt: world.now() }
-  await whenWorkedOff(assessmentsProcess, { ...asking, payload: { cause } }, world.deps, world.now())
   await timeline.runFor(600)
   const decidedAt = await decide(analysis)
   await timeline.runUntilIdle()
