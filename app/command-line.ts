@@ -11,6 +11,7 @@ import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
+import type { DoctorOrder } from './operations/doctor.ts'
 import type { StatusOrder } from './operations/status-command.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
@@ -51,6 +52,7 @@ export type Command =
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'audit'; readonly order: AuditOrder }
   | { readonly name: 'status'; readonly order: StatusOrder }
+  | { readonly name: 'doctor'; readonly order: DoctorOrder }
   | { readonly name: 'backup'; readonly order: BackupOrder }
   | { readonly name: 'witness'; readonly order: WitnessOrder }
   | { readonly name: 'wrong'; readonly reason: string }
@@ -62,6 +64,8 @@ export const usage = `Usage: npm run platform -- COMMAND
           the named roles (all, unless named) against real servers
   status  [--json]
           what is wrong, since when, and what to do: docs/operating.md. It needs no API. Exit code: 1 if something fails
+  doctor  [--json]
+          looks at everything that the platform needs, one thing after another. Exit code: 1 if something fails
 ${workUsage}
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
@@ -95,7 +99,7 @@ export function readCommand(args: readonly string[]): Command {
       return { name: 'up' }
     }
     if (name === 'serve') return readServe(rest)
-    if (name === 'status') return readStatus(rest)
+    if (name === 'status' || name === 'doctor') return { name, order: { isJson: readIsJson(rest) } }
     if (name === 'audit') return { name, order: readAudit(rest) }
     if (name === 'backup') return { name, order: readBackup(rest) }
     if (name === 'witness') return readWitness(rest)
@@ -181,9 +185,8 @@ function personOf(
   return { orgId: org.toLowerCase(), email: address, name }
 }
 
-function readStatus(args: string[]): Command {
-  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
-  return { name: 'status', order: { isJson: values.json } }
+function readIsJson(args: string[]): boolean {
+  return parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values.json
 }
 
 function readRejectedEvents(args: string[]): Command {

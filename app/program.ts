@@ -13,6 +13,7 @@ import {
 } from './command-line.ts'
 import type { AuditOrder } from './audit/orders.ts'
 import type { KeysOrder } from './keys/orders.ts'
+import type { DoctorOrder } from './operations/doctor.ts'
 import type { StatusOrder } from './operations/status-command.ts'
 import type { WorkOrder } from './operations/work-orders.ts'
 import type { BackupOrder } from './backup/orders.ts'
@@ -47,6 +48,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => work(command.order))
     case 'status':
       return orExit(() => status(command.order))
+    case 'doctor':
+      return orExit(() => doctor(command.order))
     case 'audit':
       return audit(command.order)
     case 'backup':
@@ -196,6 +199,14 @@ async function work(order: WorkOrder): Promise<void> {
   const { text, code, isRefusal = false } = await runWork(order, process.env)
   if (!isRefusal) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
+}
+
+async function doctor(order: DoctorOrder): Promise<void> {
+  tolerateClosedOutput()
+  const { runDoctor } = await import('./operations/doctor.ts')
+  const { code, text } = await runDoctor(order, process.env)
+  process.stdout.write(`${text}\n`)
   process.exitCode = code
 }
 

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
+import { doctorChecks } from '../../../app/operations/doctor.ts'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -407,15 +408,35 @@ it('the command prints the overview without the API', async () => {
   expect(textAt(await run(), 'stdout')).toContain('Systems outside')
 })
 
+it('the doctor looks at everything, and goes on after a failure', async () => {
+  const examined = (printed: unknown) => {
+    const { checks } = JSON.parse(textAt(printed, 'stdout')) as { checks: { name: string; status: string }[] }
+    return Object.fromEntries(checks.map(({ name, status }) => [name, status]))
+  }
+  const well = examined(await command('doctor', '--json'))
+  expect(Object.keys(well)).toEqual(doctorChecks)
+  const servers = { settings: 'ok', database: 'ok', event_store: 'ok', vault: 'ok', clock: 'ok', versions: 'ok' }
+  expect(well).toMatchObject({ ...servers, processes: 'ok', certificates: 'skipped', backup: 'skipped', seal: 'ok' })
+  // The provider of these tests comes and goes.
+  expect(well['provider']).toMatch(/ok|failing/)
+  expect(textAt(await command('doctor'), 'stdout')).toMatch(/^status: \w+\n\nCHECK +STATUS +DETAIL\nsettings +ok/)
+  const without = await commandWith({ PLATFORM_DATA_DIR: '/nowhere' }, 'doctor', '--json')
+  expect(at(without, 'code')).toBe(1)
+  expect(examined(without)).toMatchObject({ settings: 'failing', database: 'skipped', seal: 'skipped' })
+})
+
 it('answers what the document describes', async () => {
   expect(await watched.undocumented()).toEqual([])
 })
 
 /** Runs a command of the program against the servers of the platform. Resolves also if it fails. */
 function command(...args: string[]): Promise<unknown> {
-  const { dataDir } = inProcess.platform.configuration
+  return commandWith({ PLATFORM_DATA_DIR: inProcess.platform.configuration.dataDir }, ...args)
+}
+
+function commandWith(given: NodeJS.ProcessEnv, ...args: string[]): Promise<unknown> {
   const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
-  const env = { ...process.env, ...nothing, PLATFORM_DATA_DIR: dataDir }
+  const env = { ...process.env, ...nothing, ...given }
   return promisify(execFile)(process.execPath, ['app/main.ts', ...args], { env }).catch((error: unknown) => error)
 }
 
