@@ -56,6 +56,8 @@ import { providerChecks, startProviderReports } from './provider-reports.ts'
 import { readAttendance } from './projections/attendance.ts'
 import { listedStreams, projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
+import { applyLedger, erasuresCheck } from './erasure-ledger.ts'
+import { patientFinders } from './patient-streams.ts'
 import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
 import { addRuntimeMetrics } from './runtime-metrics.ts'
@@ -122,7 +124,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const health = createHealth({ profile: configuration.profile, roles })
   const metrics = createMetrics({ health })
   const rates = new Rates(now)
-  const { databaseUrl, vault, store, pool } = await openResources({
+  const { databaseUrl, vault, store, pool, erasures } = await openResources({
     ...options,
     stop,
     now,
@@ -168,6 +170,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
   stop.onStop('work', 'read positions', () => reads.close())
 
+  const answering = store.within(answerLimits)
+  const isCurrentWithin = (waitMs: number) => (projector: string) =>
+    reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
+  const isCurrent = isCurrentWithin(decisiveWaitMs)
   const failpoint = createFailpoint(configuration)
   const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now })
   const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now, calls }) : undefined
@@ -186,7 +192,17 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const processor =
     runsProcessor && objects !== undefined && identityProvider !== undefined
       ? startProcessor({
-          given: { store, vault, objects, configuration, now, failpoint, identityProvider, patientExports },
+          given: {
+            store,
+            vault,
+            objects,
+            configuration,
+            now,
+            failpoint,
+            identityProvider,
+            patientExports,
+            ...patientFinders({ pool, isCurrent }),
+          },
           egress,
           pool,
           databaseUrl,
@@ -224,6 +240,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   for (const check of [hold.check, backupAgeCheck(configuration, store, now)])
     if (check !== undefined) health.register(check)
   if (objects !== undefined) health.register(objectStoreCheck(objects, now))
+  await clearly('ESDB_URL', () => erasures.caughtUp)
+  if (objects !== undefined) {
+    const applied = await applyLedger({ store, vault, objects, logger, now })
+    if (runsProcessor) health.register(erasuresCheck(applied, pool, configuration))
+  }
   const callOthers = async () => {
     if (objects !== undefined) for (const check of providerChecks(pool)) health.register(check)
     if (processor !== undefined) {
@@ -267,10 +288,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     endings,
     now,
   })
-  const answering = store.within(answerLimits)
-  const isCurrentWithin = (waitMs: number) => (projector: string) =>
-    reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
-  const isCurrent = isCurrentWithin(decisiveWaitMs)
   const channels = openChannels(answering)
   stop.onStop('work', 'event feed', () => channels.close())
   const streams = countStreams()
@@ -338,6 +355,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     ...(accessLog === undefined ? {} : { accessLog }),
     console: operatorsConsole,
     onAdministratorSecret: recordSecretUses(answering, now),
+    isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

@@ -7,6 +7,7 @@ import { readMailAddress } from '../platform/kit/mail-address.ts'
 import { backupUsage, readBackup, type BackupOrder } from './backup/orders.ts'
 import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
 import { readWork, workUsage, type WorkOrder } from './operations/work-orders.ts'
+import { erasuresUsage, readErasures, type ErasuresOrder } from './erasures/orders.ts'
 import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
@@ -46,6 +47,7 @@ export type Command =
   | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
   | { readonly name: 'create-operator'; readonly order: OperatorOrder }
   | { readonly name: 'keys'; readonly order: KeysOrder }
+  | { readonly name: 'erasures'; readonly order: ErasuresOrder }
   | { readonly name: 'work'; readonly order: WorkOrder }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
@@ -75,6 +77,7 @@ ${workUsage}
   operators create  --org ID  --email ADDRESS  [--name NAME]  [--read-only]
           the same for a user of the organisation who operates the whole installation
 ${keysUsage}
+${erasuresUsage}
   foreign-events rejected  [--channel NAME]
           the newest 1000 events of foreign channels that were skipped, with the reason, as JSON
   verify receipt FILE --jwks FILE
@@ -109,6 +112,7 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'steps' || name === 'groups' || name === 'deliveries' || name === 'relays')
       return { name: 'work', order: readWork(name, rest) }
     if (name === 'keys') return { name, order: readKeys(rest) }
+    if (name === 'erasures') return { name, order: readErasures(rest) }
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
     if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))
     if (name === 'operators' && rest[0] === 'create') return readOperator(rest.slice(1))

@@ -38,7 +38,15 @@ export interface ProcessorOptions {
   /** Input of the steps, in addition to the adapters of outside systems. */
   readonly given: Pick<
     ProcessDependencies,
-    'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint' | 'identityProvider'
+    | 'store'
+    | 'vault'
+    | 'objects'
+    | 'configuration'
+    | 'now'
+    | 'failpoint'
+    | 'identityProvider'
+    | 'patientStreams'
+    | 'usersOfPatient'
   > & { readonly patientExports: PatientExports }
   readonly egress: Egress
   readonly pool: Pool

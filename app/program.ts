@@ -40,6 +40,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => createOperator(command.order))
     case 'keys':
       return orExit(() => keys(command.order))
+    case 'erasures':
+      return orExit(() => erasures())
     case 'projections':
       return orExit(() => projections(command.order))
     case 'foreign-events':
@@ -255,6 +257,12 @@ async function keys(order: KeysOrder): Promise<void> {
     err: (text) => void process.stderr.write(text),
     isInteractive: process.stderr.isTTY,
   })
+}
+
+async function erasures(): Promise<void> {
+  tolerateClosedOutput()
+  const { exportErasures } = await import('./erasures/run.ts')
+  await exportErasures(process.env, (line) => void process.stdout.write(`${line}\n`))
 }
 
 async function projections(order: ProjectionsOrder): Promise<void> {

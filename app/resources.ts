@@ -1,3 +1,5 @@
+import { createErasureGuard } from '../contracts/clinical/erasure-guard.ts'
+import { followPatientErasures, type FollowedPatientErasures } from '../contracts/clinical/followed-erasures.ts'
 import { followErasures } from '../contracts/users/erasures.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -31,6 +33,8 @@ interface Resources {
   readonly pool: Pool
   readonly vault: Vault
   readonly store: EventStore
+  /** The erasures of patients, as far as this process knows. */
+  readonly erasures: FollowedPatientErasures
 }
 
 /** Connects to both databases and to the event store. From then on the process follows erasures. */
@@ -50,15 +54,18 @@ export async function openResources(opening: Opening): Promise<Resources> {
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys }))
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger, onAppend })
+  const guard = createErasureGuard(vault)
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, guard, now, logger, onAppend })
   stop.onStop('resources', 'event store', () => store.close())
   const from = await clearly('ESDB_URL', () => store.head(filter))
-  const erasures = followErasures({ store, vault, from, logger })
-  stop.onStop('work', 'erasures', () => erasures.close())
+  const ofUsers = followErasures({ store, vault, from, logger })
+  stop.onStop('work', 'erasures', () => ofUsers.close())
+  const erasures = followPatientErasures({ store, vault, logger })
+  stop.onStop('work', 'erasures of patients', () => erasures.close())
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)
-  return { databaseUrl, pool, vault, store }
+  return { databaseUrl, pool, vault, store, erasures }
 }
 
 export async function openObjectStore({

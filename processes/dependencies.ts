@@ -1,5 +1,6 @@
 import type { CommandDependencies } from '../engine/commands/dependencies.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
+import type { TenantId } from '../platform/kit/tenants.ts'
 import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { ExportRuns } from './audit/export-runs.ts'
@@ -30,6 +31,16 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly chats: NotificationSender<OutgoingChat>
   readonly exports: ExportRuns
   readonly identityProvider: IdentityProvider
+  /**
+   * Every stream about a patient, also of shared records that name it. Each once, and everything recorded before the call.
+   * @throws Problem `read-model-behind`
+   */
+  readonly patientStreams: (tenant: TenantId, patientId: string) => AsyncIterable<string>
+  /**
+   * The users whose account names the patient.
+   * @throws Problem `read-model-behind`
+   */
+  readonly usersOfPatient: (tenant: TenantId, patientId: string) => Promise<readonly string[]>
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */
   readonly random: () => number

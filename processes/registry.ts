@@ -4,6 +4,7 @@ import { assessmentChannel } from './assessments/assessments.channel.ts'
 import { assessmentsProcess } from './assessments/assessments.process.ts'
 import { auditChannel } from './audit/audit.channel.ts'
 import { exportsProcess } from './audit/exports.process.ts'
+import { erasuresProcess } from './clinical/erasures.process.ts'
 import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
@@ -26,6 +27,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  erasuresProcess,
   exportsProcess,
   humanReviewProcess,
   notificationsProcess,

@@ -15,6 +15,8 @@ export interface RestoreOrder {
   /** The data folder of the restored platform. */
   readonly folder: string
   readonly acceptsLostErasures: boolean
+  /** A file that `erasures export` wrote. */
+  readonly erasures: string | undefined
   readonly isJson: boolean
 }
 
@@ -24,7 +26,8 @@ export const backupUsage = `  backup create  --to PLACE  [--json]
   backup list  --from PLACE  [--json]
   backup verify  --from PLACE  [--backup ID]  [--json]
           reads every byte of all backups, or of one. Names each damaged file
-  backup restore  --from PLACE  [--backup ID]  --to DIR  [--accept-lost-erasures]  [--json]
+  backup restore  --from PLACE  [--backup ID]  --to DIR  [--erasures FILE|--accept-lost-erasures]
+          [--json]
           the newest backup, or the named one, as the data folder DIR of another npm start. DIR is empty or new
   backup prune  --from PLACE  --keep N
           removes all backups but the N newest ones
@@ -37,6 +40,7 @@ const options = {
   backup: { type: 'string' },
   keep: { type: 'string' },
   'accept-lost-erasures': { type: 'boolean', default: false },
+  erasures: { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const
 
@@ -47,7 +51,7 @@ const takes: Readonly<Record<BackupOrder['action'], readonly Option[]>> = {
   create: ['to', 'json'],
   list: ['from', 'json'],
   verify: ['from', 'backup', 'json'],
-  restore: ['from', 'backup', 'to', 'accept-lost-erasures', 'json'],
+  restore: ['from', 'backup', 'to', 'accept-lost-erasures', 'erasures', 'json'],
   prune: ['from', 'keep'],
   release: [],
 }
@@ -83,6 +87,7 @@ export function readBackup([action, ...args]: readonly string[]): BackupOrder {
         id: readId(values.backup),
         folder: needed('to', 'DIR'),
         acceptsLostErasures: values['accept-lost-erasures'],
+        erasures: values.erasures,
         isJson,
       }
     case 'prune': {

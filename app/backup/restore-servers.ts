@@ -15,6 +15,7 @@ import { backedUpFiles, eventStoreFolder } from './sources.ts'
 /** Keys of tokens stay behind. So every token that was signed before the restore is refused. */
 const tokenKinds: ReadonlySet<string> = new Set([signingKind('token'), signingKind('actor-context')])
 const secretsTable = 'vault_secrets'
+const erasuresTable = 'vault_erasures'
 
 interface ReadBackup {
   readonly chunks: ChunkStore
@@ -60,7 +61,10 @@ export async function fillVault(
       await vault.table(entry.name, entry.name === secretsTable ? kept(lines, known) : lines)
     }
     let erasures = 0
-    for (const each of newer) erasures += await vault.destroySubjects(destroyedIn(place, each, known))
+    for (const each of newer) {
+      erasures += await vault.destroySubjects(destroyedIn(place, each, known))
+      await vault.addErasures(erasuresIn(place, each))
+    }
     return erasures
   } finally {
     await vault.close()
@@ -92,6 +96,13 @@ async function* destroyedIn(
       yield id
     }
   }
+}
+
+/** The ledger of a newer backup. The first start of the restored platform applies it, so objects go as well. */
+async function* erasuresIn(place: BackupPlace, backup: OpenedManifest): AsyncGenerator<string, void, undefined> {
+  const { chunks, entries } = read(place, backup)
+  for await (const entry of entries)
+    if (entry.kind === 'table' && entry.name === erasuresTable) yield* linesIn(chunks.read(entry))
 }
 
 function secretIn(line: string): CopiedSecret {

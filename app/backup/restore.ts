@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v5 } from 'uuid'
 import { recordRestored } from '../../commands/backups/record-backups.ts'
@@ -12,6 +13,8 @@ import { formatPosition } from '../../platform/kit/positions.ts'
 import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import { readLedgerEntry } from '../../contracts/clinical/erasure-ledger.ts'
+import type { SignedErasure } from '../../platform/vault/vault-rows.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 import { beginLogOfRestored } from '../audit/accept-older-log.ts'
 import { connectAuditServers, type AuditServers } from '../audit/audit-servers.ts'
@@ -63,6 +66,7 @@ export async function restoreBackup(
     throw new ConfigurationError(
       'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
     )
+  const listed = order.erasures === undefined ? [] : await readErasures(order.erasures)
   const newerBackups = await Promise.all(newer.map((each) => openManifest(place, keys, each)))
   const folder = await beginRestoreFolder(order.folder)
   try {
@@ -73,11 +77,15 @@ export async function restoreBackup(
       const servers = await connectAuditServers(found, masterKeys)
       try {
         await fillObjects(place, opened, servers.objects)
+        const unsigned = listed.findIndex((entry) => !servers.vault.isSigned(entry))
+        if (unsigned !== -1)
+          throw new Error(`line ${unsigned + 1} of ${order.erasures} is not signed by the vault of this backup`)
+        for (const entry of listed) await servers.vault.enter(entry)
         await record(servers, opened)
       } finally {
         await servers.close()
       }
-      return count
+      return count + listed.length
     })
     await folder.finish()
     const { position, events, facts_until } = opened.manifest
@@ -87,15 +95,25 @@ export async function restoreBackup(
   }
 }
 
+/** @throws Error that names the line of something else than an entry */
+async function readErasures(file: string): Promise<readonly SignedErasure[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
+  return lines.map((line, index) => {
+    const entry = readLedgerEntry(line)
+    if (entry === undefined) throw new Error(`line ${index + 1} of ${file} is not an entry of the ledger of erasures`)
+    return entry
+  })
+}
+
 /** Who was erased after a backup would come back with it. A newer backup names them; nothing else does. */
 function requireErasures(
   { manifest }: OpenedManifest,
   newer: readonly string[],
-  { acceptsLostErasures }: RestoreOrder,
+  { acceptsLostErasures, erasures }: RestoreOrder,
 ): void {
-  if (newer.length > 0 || acceptsLostErasures) return
+  if (newer.length > 0 || acceptsLostErasures || erasures !== undefined) return
   throw new ConfigurationError(
-    `no newer backup names who was erased after ${manifest.created_at}: such a person would come back. Add --accept-lost-erasures if nobody was, or if you erase them again`,
+    `no newer backup names who was erased after ${manifest.created_at}: such a person would come back. Add --erasures FILE with what "erasures export" printed, or --accept-lost-erasures if nobody was, or if you erase them again`,
   )
 }
 

@@ -26,6 +26,14 @@ export function cancelReview(
   return state.status === 'cancelled' || isSameRequest(command, state) ? [] : refused('ai-review-not-cancellable')
 }
 
+/** The patient is erased. An answer that comes later is dropped, as after every cancellation. */
+export function cancelWithPatient({ now }: { readonly now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
+  if (!isStarting(state) && !isAwaiting(state)) return []
+  const { aiReviewId } = state
+  const data = { aiReviewId, reason: 'subject_erased' as const, request: null, cancelledAt: now.toISOString() }
+  return [{ type: 'AiReviewCancelled', data }]
+}
+
 /** True for the keyed request that cancelled the review. */
 export function isSameRequest({ request }: Pick<CancelReview, 'request'>, state: AiReviewState): boolean {
   return state.status !== 'absent' && request !== null && state.cancelRequest?.key === request.key

@@ -44,7 +44,7 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
     takesWait: true,
     reply: acceptedOrFound(CreateAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['budget-exceeded', 'case-closed', 'case-not-found', 'product-required'],
+    problems: ['budget-exceeded', 'case-closed', 'case-not-found', 'product-required', 'subject-erased'],
     handle: async ({ tenant, caller, body, keyed, newId, now, context, run, reply }) => {
       const { caseId, productId = caller.productId } = body
       if (productId === null) throw problem('product-required')

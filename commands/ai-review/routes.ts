@@ -40,7 +40,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
     ifMatch: 'stream',
     reply: changed(CancelAiReviewReply),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-not-cancellable'],
+    problems: ['ai-review-not-cancellable', 'subject-erased'],
     handle: async ({ tenant, params: { id: aiReviewId }, keyed, now, context, run }) => {
       const target = aiReviews.of(tenant, aiReviewId)
       const { state: known } = await store.load(target)
@@ -50,7 +50,8 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
       const command = { request: keyed.causing, now }
       const done = await run(target, (state) => cancelReview(command, state))
       const isReplayed = done.events.length === 0 && isSameRequest(command, done.state)
-      return { ...done, record: { aiReviewId, status: 'cancelled' as const }, isReplayed }
+      const { patientId } = done.state
+      return { ...done, record: { aiReviewId, status: 'cancelled' as const }, isReplayed, patientId }
     },
   })
 
@@ -67,7 +68,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded', 'budget-exceeded', 'case-closed'],
+    problems: ['ai-review-already-superseded', 'budget-exceeded', 'case-closed', 'subject-erased'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },

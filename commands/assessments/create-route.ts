@@ -7,6 +7,7 @@ import { addInlineBodyParser } from '../../platform/http/inline-body-parser.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { answerWrite, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { requireLiving } from '../../platform/http/shown-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { Problem, problem, requireValid, type MemberError } from '../../platform/http/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../contracts/assessments/record.ts'
@@ -76,6 +77,7 @@ function addRoute(
         querystring: OrgQuery(),
         body: CreateAssessmentBody,
         response: answers({ 202: AssessmentRecord }, [
+          'subject-erased',
           'product-required',
           'mixed-image-mode',
           'image-invalid',
@@ -163,6 +165,7 @@ function addRoute(
       async function answer(taken: RecordedRequest): Promise<AssessmentRecord> {
         // Free the bytes before the answer is held back.
         await staged?.discard()
+        requireLiving(request, orgId, existing(taken.state))
         // The process may have died before it opened the case. A repeat opens it, so its answer names an existing case.
         const begun =
           taken.state.status === 'processing' ? await openCaseAndRequestReview(deps, taken.state, context) : undefined

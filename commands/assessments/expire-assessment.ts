@@ -11,6 +11,14 @@ export function expireAssessment(command: { now: Date }, state: AssessmentState)
   return [{ type: 'AssessmentFailed', data }]
 }
 
+/** The patient is erased. */
+export function cancelWithPatient(command: { readonly now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
+  if (state.status !== 'processing' && state.status !== 'awaiting_images') return []
+  const { assessmentId } = state
+  const data = { assessmentId, aiReviewId: null, code: 'CANCELLED' as const, failedAt: command.now.toISOString() }
+  return [{ type: 'AssessmentFailed', data }]
+}
+
 /** Ends an assessment after its upload window. From that instant nothing can be submitted. */
 export function closeUploads(command: { readonly now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'awaiting_images' || state.uploadsCloseAt === null || areUploadsOpen(command.now, state))

@@ -81,7 +81,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       if (image === undefined) throw problem('not-found')
       const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(clock(), state)
       if (!isAwaiting) throw problem('assessment-not-awaiting-images')
-      return { image, window: windowOf(state) }
+      return { image, window: windowOf(state), patientId: state.patientId }
     },
   })
 }

@@ -6,6 +6,7 @@ import { Instant, Uuid } from '../../platform/http/members.ts'
 import { requireNoBody } from '../../platform/http/no-body.ts'
 import { idParams, namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import type { ProblemCode } from '../../platform/http/problems.ts'
+import { requireLiving } from '../../platform/http/shown-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
@@ -35,7 +36,7 @@ interface UploadUrlRoute {
   readonly find: (
     tenant: TenantId,
     idOf: (parameter: string) => string,
-  ) => Promise<{ readonly image: DeclaredImage; readonly window: UploadWindow }>
+  ) => Promise<{ readonly image: DeclaredImage; readonly window: UploadWindow; readonly patientId: string }>
 }
 
 /**
@@ -50,7 +51,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, ro
         summary: route.summary,
         params: idParams(route.path),
         querystring: OrgQuery(),
-        response: answers({ 200: UploadUrlReply }, [route.notAwaiting, 'idempotency-key-invalid']),
+        response: answers({ 200: UploadUrlReply }, [route.notAwaiting, 'idempotency-key-invalid', 'subject-erased']),
       },
       config: { access: { scopes: [route.scope] }, changesNothing: true },
     },
@@ -59,7 +60,10 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, ro
       requireNoBody(request.body)
       idempotencyOf(request, tenant)
       const params = request.params
-      const { image, window } = await route.find(tenant, (parameter) => (params[parameter] ?? '').toLowerCase())
+      const { image, window, patientId } = await route.find(tenant, (parameter) =>
+        (params[parameter] ?? '').toLowerCase(),
+      )
+      requireLiving(request, tenant, { patientId })
       const { url, expiresAt } = await signUpload(deps, window, image)
       return { image_id: image.imageId, upload_url: url, upload_url_expires_at: expiresAt.toISOString() }
     },

@@ -5,7 +5,12 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** The key of an upload. All addresses of an image use the same key. It may be overwritten until the submit. */
 export function uploadKey(orgId: TenantId, ownerId: string, imageId: string): string {
-  return `uploads/${orgId}/${ownerId}/${imageId}`
+  return uploadPrefix(orgId, ownerId) + imageId
+}
+
+/** What clients upload for an assessment, or for an image without one. */
+export function uploadPrefix(orgId: TenantId, ownerId: string): string {
+  return `uploads/${orgId}/${ownerId}/`
 }
 
 interface Signing {

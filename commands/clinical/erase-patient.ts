@@ -2,7 +2,7 @@ import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isErasing, type PatientErasureState } from '../../streams/patient-erasure/aggregate.ts'
-import type { ErasureReason, PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
+import { ErasureStep, type ErasureReason, type PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
 
 interface OfPatient {
   readonly patientId: string
@@ -76,6 +76,47 @@ export function cancelErasure(
   if (actor === null) return refused('actor-context-missing')
   const data = { patientId, cancelledBy: actor, request, cancelledAt: now.toISOString() }
   return [{ type: 'PatientErasureCancelled', data }]
+}
+
+/** A step of a running erasure is done. Once. */
+export function endStep(
+  { patientId, step, now }: Omit<OfPatient, 'organisationId'> & { readonly step: ErasureStep },
+  state: PatientErasureState,
+): Decision<PatientErasureEvent> {
+  if (!isOpenStep(state, step)) return []
+  return [{ type: 'PatientErasureStepDone', data: { patientId, step, doneAt: now.toISOString() } }]
+}
+
+export interface FailStep extends Omit<OfPatient, 'organisationId'> {
+  readonly step: ErasureStep
+  readonly errorCode: string
+}
+
+/** A try of a step failed. The same code again changes nothing. */
+export function failStep(
+  { patientId, step, errorCode, now }: FailStep,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent> {
+  if (!isOpenStep(state, step) || state.erasure?.steps.get(step)?.errorCode === errorCode) return []
+  return [{ type: 'PatientErasureStepFailed', data: { patientId, step, errorCode, failedAt: now.toISOString() } }]
+}
+
+/** The last event, after all steps. */
+export function completeErasure(
+  { patientId, organisationId, now }: OfPatient,
+  state: PatientErasureState,
+): Decision<PatientErasureEvent> {
+  if (state.erasure?.status !== 'running' || !areDone(state, ErasureStep.enum)) return []
+  return [{ type: 'SubjectErased', data: { patientId, organisationId, erasedAt: now.toISOString() } }]
+}
+
+/** Whether an erasure runs in which the step is not done. */
+export function isOpenStep({ erasure }: PatientErasureState, step: ErasureStep): boolean {
+  return erasure?.status === 'running' && (erasure.steps.get(step)?.doneAt ?? null) === null
+}
+
+export function areDone({ erasure }: PatientErasureState, steps: readonly ErasureStep[]): boolean {
+  return steps.every((step) => (erasure?.steps.get(step)?.doneAt ?? null) !== null)
 }
 
 export interface PlaceHold extends OfPatient {

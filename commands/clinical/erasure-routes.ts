@@ -55,11 +55,13 @@ const shownHold = new Set<PersonalCategory>(['record'])
 
 /** Erasure of a patient, and the legal hold that prevents it. */
 export function erasureRoutes(app: ServiceApp, deps: ErasureDependencies): void {
-  const { store, configuration, isKnownPatient } = deps
+  const { store, vault, configuration, isKnownPatient } = deps
   const { erasureApprovals, backupRetentionDays } = configuration
 
   const answerOf = ({ state, ...done }: Executed<PatientErasureState, PatientErasureEvent>) => {
     if (state.erasure === undefined) throw problem('not-found')
+    // Other processes follow the event, and this one does not wait for it.
+    if (isErasing(state)) vault.closeSubject(state.erasure.organisationId, state.erasure.patientId)
     return { ...done, record: toErasureRecord(state.erasure, backupRetentionDays) }
   }
   const usual = {
@@ -67,6 +69,7 @@ export function erasureRoutes(app: ServiceApp, deps: ErasureDependencies): void 
     access,
     reply: accepted(ErasureRecord, ({ patient_id: id }: ErasureRecord) => `/patients/${id}/erasure`),
     readBy: [],
+    showsErased: true,
   } as const
 
   async function requireKnown(tenant: TenantId, patientId: string): Promise<void> {

@@ -4,6 +4,7 @@ import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import {
   reserve,
@@ -158,6 +159,9 @@ export function without(
 
 function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
   return reservationsOf(deps, async (ownerStream, key) => {
+    const { orgId, id } = parseOwnedStream(ownerStream)
+    // An erased patient has none, also before the erasure released them.
+    if (deps.vault.isClosed(orgId, id)) return 'revoked'
     const { state } = await deps.store.load(patients.at(ownerStream))
     return ownerStateOf(state, key)
   })

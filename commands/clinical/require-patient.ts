@@ -40,7 +40,7 @@ export async function requirePatient(
  * @throws Problem `subject-erased`
  */
 export async function requireLivingPatient(
-  deps: Pick<CommandDependencies, 'store'>,
+  deps: Pick<CommandDependencies, 'store' | 'vault'>,
   orgId: TenantId,
   patientId: string,
 ): Promise<void> {
@@ -48,10 +48,11 @@ export async function requireLivingPatient(
 }
 
 export async function isPatientErased(
-  { store }: Pick<CommandDependencies, 'store'>,
+  { store, vault }: Pick<CommandDependencies, 'store' | 'vault'>,
   orgId: TenantId,
   patientId: string,
 ): Promise<boolean> {
+  if (vault.isClosed(orgId, patientId)) return true
   const { state } = await store.loadCached(patients.of(orgId, patientId))
   return state.status === 'registered' && state.givenName === null
 }

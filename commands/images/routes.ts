@@ -66,7 +66,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
       if (state.status === 'absent') throw problem('not-found')
       const isAwaiting = state.status === 'awaiting_upload' && isUploadOpen(clock(), state)
       if (!isAwaiting) throw problem('image-not-awaiting-upload')
-      return { image: state, window: windowOfImage(state) }
+      return { image: state, window: windowOfImage(state), patientId: state.patientId }
     },
   })
 

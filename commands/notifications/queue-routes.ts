@@ -61,7 +61,7 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
     summary: 'Send a failed notification again',
     description: 'The same notification is queued with a whole round of tries. Its attempts count on.',
     reply: accepted(NotificationAccepted, ({ id }) => `/${id}`),
-    problems: ['notification-not-failed'],
+    problems: ['notification-not-failed', 'subject-erased'],
     handle: async ({ tenant, params: { id }, keyed, now, run }) => {
       const command = { request: keyed.causing, now }
       const done = await run(notifications.of(tenant, id), (state) => retryNotification(command, state)).catch(

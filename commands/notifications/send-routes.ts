@@ -34,7 +34,7 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
     body: SendNotificationBody,
     reply: accepted(NotificationAccepted, ({ id }) => `/${id}`),
     readBy: [notificationsProjector],
-    problems: ['template-not-found', 'template-variable-missing', 'patient-not-found'],
+    problems: ['template-not-found', 'template-variable-missing', 'patient-not-found', 'subject-erased'],
     handle: async ({ tenant, body, keyed, caller, now, run }) => {
       const { templateCode: code, variables, correlationId = null } = body
       const { recipientType, recipientRef, channel } = recipientOf(body.recipient)

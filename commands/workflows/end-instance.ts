@@ -31,6 +31,14 @@ export function cancelWithCase(
   return isOpen(state) ? [cancelled(state, 'case_closed', null, now)] : []
 }
 
+/** The patient is erased. */
+export function cancelWithPatient(
+  { now }: { readonly now: Date },
+  state: WorkflowInstanceState,
+): Decision<WorkflowInstanceEvent> {
+  return isOpen(state) ? [cancelled(state, 'subject_erased', null, now)] : []
+}
+
 export interface FollowAssessment {
   /** The assessment of the case. */
   readonly assessmentId: string
@@ -67,7 +75,7 @@ export function isOpen(state: WorkflowInstanceState): state is OpenInstance {
 
 function cancelled(
   { workflowInstanceId }: OpenInstance,
-  reason: 'requested' | 'case_closed',
+  reason: 'requested' | 'case_closed' | 'subject_erased',
   request: CausingRequest,
   now: Date,
 ): WorkflowInstanceEvent {

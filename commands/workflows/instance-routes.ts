@@ -31,7 +31,7 @@ export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     summary: 'Start an instance of the newest version of a workflow definition, on an open case',
     body: StartInstanceBody,
     reply: created(WorkflowInstanceRecord, ({ id }) => `/workflow-instances/${id}`),
-    problems: ['workflow-definition-not-found', 'case-not-found', 'case-closed', 'product-required'],
+    problems: ['workflow-definition-not-found', 'case-not-found', 'case-closed', 'product-required', 'subject-erased'],
     handle: async ({ tenant, caller, body, keyed, now, run }) => {
       const target = { ...workflowInstances.of(tenant, keyed.id), isNew: true }
       const { state: known, revision, position } = keyed.isKeyed ? await store.load(target) : store.presume(target)

@@ -25,6 +25,8 @@ const SERVER_SETTINGS = [
   'max_connections=200',
   'wal_level=minimal',
   'max_wal_senders=0',
+  // A file that is not used any more is removed, not renamed for the next use: it may contain a destroyed key.
+  'wal_recycle=off',
   'timezone=UTC',
   'log_timezone=UTC',
   // Error reports quote statements and values, possibly personal data. The client gets them; the log must not.

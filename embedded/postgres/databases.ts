@@ -37,9 +37,25 @@ export async function createMissingDatabases(
           `CREATE DATABASE ${name} TEMPLATE template0${password === undefined ? '' : ` OWNER ${name}`}`,
         )
       await client.query(`REVOKE CONNECT, TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
+      if (!present.has(database) && password !== undefined) await allowLogSwitch(client, adminUrl, database)
     }
   } finally {
     await client.end()
+  }
+}
+
+/** A destroyed key of the vault must not stay in the write-ahead log until it happens to be switched. */
+async function allowLogSwitch(client: Client, adminUrl: string, database: string): Promise<void> {
+  const role = escapeIdentifier(database)
+  await client.query(`GRANT pg_checkpoint TO ${role}`)
+  const url = new URL(adminUrl)
+  url.pathname = `/${encodeURIComponent(database)}`
+  const within = new Client({ connectionString: url.href })
+  await within.connect()
+  try {
+    await within.query(`GRANT EXECUTE ON FUNCTION pg_catalog.pg_switch_wal() TO ${role}`)
+  } finally {
+    await within.end()
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { v7 } from 'uuid'
-import type { Static, TArray, TObject, TString } from 'typebox'
+import type { Static, TArray, TObject, TSchema, TString } from 'typebox'
 import type { Access, Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
@@ -12,7 +12,7 @@ import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from
 import { commandContext } from '../../platform/http/request-context.ts'
 import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
+import { nameShown, requireLiving, type Persons } from '../../platform/http/shown-content.ts'
 import { isPlatformWide, tenantFor, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
@@ -70,6 +70,8 @@ export interface CommandRoute<
     record: NoInfer<Reply>,
     command: { readonly params: NoInfer<IdParams<Path>>; readonly patientId?: string | null | undefined },
   ) => Persons
+  /** The route answers about a patient whose erasure has begun. */
+  readonly showsErased?: true
   readonly handle: (
     command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal, NoInfer<Kind>>,
   ) => Promise<Handled<NoInfer<Reply>>>
@@ -144,7 +146,9 @@ export function commandRoute<
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
   const members = bodySchema !== undefined && 'properties' in bodySchema ? bodySchema.properties : {}
-  const problems: readonly ProblemCode[] = route.problems ?? []
+  const isAboutPatient = route.showsErased !== true && (shows !== undefined || namesPatient(replies.schema))
+  const erased = isAboutPatient ? (['subject-erased'] as const) : []
+  const problems: readonly ProblemCode[] = [...new Set([...(route.problems ?? []), ...erased])]
   const namesOrg = orgMembers.some((name) => name in members)
   const needsOrg = (route.tenancy ?? 'required') === 'required' || problems.includes('org-required')
   const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
@@ -229,10 +233,13 @@ export function commandRoute<
         isReplayed = isKeyed && events.length === 0,
         isFound = false,
       } = handled
-      if (shows !== undefined && contentOf !== undefined) {
-        const persons = shows(record, { params, patientId: handled.patientId })
-        nameShown(request, tenant ?? noOrganisation, [{ content: contentOf(record), persons }])
+      const persons = shows?.(record, { params, patientId: handled.patientId }) ?? {
+        patientId: handled.patientId ?? patientIn(record),
       }
+      // A repeat of an earlier request appends nothing, so nothing else refuses it.
+      if (route.showsErased !== true) requireLiving(request, tenant ?? noOrganisation, persons)
+      if (shows !== undefined && contentOf !== undefined)
+        nameShown(request, tenant ?? noOrganisation, [{ content: contentOf(record), persons }])
       return answerWrite(reply, {
         status: isFound ? 200 : replies.status,
         body: record,
@@ -256,6 +263,18 @@ function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, text
   return Object.fromEntries(
     Object.entries(ids).map(([name, id]) => [name, name in texts ? id : id.toLowerCase()]),
   ) as Ids
+}
+
+/** Whether the records of a schema name their patient. */
+function namesPatient(schema: TSchema): boolean {
+  const { properties = {} }: { readonly properties?: object } = schema
+  return 'patient_id' in properties || 'patientId' in properties
+}
+
+/** The patient that a record names. */
+function patientIn(record: unknown): string | null {
+  const { patient_id: snake, patientId = snake }: Readonly<Record<string, unknown>> = Object(record)
+  return typeof patientId === 'string' ? patientId : null
 }
 
 /** Members of bodies that name the organisation. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import {
   camelPage,
@@ -13,13 +14,15 @@ import {
   type PageRows,
 } from '../../platform/http/cursors.ts'
 import { personalReaderOf } from '../../platform/http/personal-members.ts'
+import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
+import { nameShown, requireLiving, type Persons } from '../../platform/http/shown-content.ts'
 import type { Tenancy } from '../../platform/http/tenancy.ts'
 import { memberName, type MemberName } from '../../platform/kit/member-names.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import {
   configOf,
+  problemsOf,
   requestReader,
   schemaOf,
   type Members,
@@ -58,6 +61,10 @@ export interface ListRoute<
   readonly toItem: (row: Row) => Static<Item>
   /** The persons whose content an item shows. Required if the schema of the items marks personal content. */
   readonly shows?: (row: NoInfer<Row>, request: ReadRequest<Params, Query, NoInfer<Kind>>) => Persons
+  /** The patient whom an item is about, if the items show no personal content. */
+  readonly about?: (row: NoInfer<Row>) => string | null
+  /** The list contains items about erased patients too: with ids, hashes and nulls. */
+  readonly showsErased?: true
 }
 
 /** The filters that the request names, by their members: `case_id` is `caseId`. */
@@ -80,10 +87,36 @@ export function listRoute<
   route: ListRoute<Params, Query, Item, Row, Kind>,
 ): void {
   const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, unlinked = [] } = route
-  const { placeOf, toItem, shows } = route
+  const { placeOf, toItem, shows, about, showsErased = false } = route
   const contentOf = personalReaderOf(item)
   const requestOf = requestReader(route)
   const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]
+
+  /**
+   * Without the items about patients whose erasure has begun. The page may be empty although more follow.
+   * @throws Problem `subject-erased` if it is the list of a record of such a patient
+   */
+  function living(
+    request: FastifyRequest,
+    asked: ReadRequest<Params, Query, Kind>,
+    read: PageRows<Row>,
+  ): PageRows<Row> {
+    if (showsErased) return read
+    const tenant = asked.tenant ?? noOrganisation
+    const patientId: unknown = Reflect.get(asked.params, 'patientId')
+    if (typeof patientId === 'string') requireLiving(request, tenant, { patientId })
+    const patientOf = (row: Row) => shows?.(row, asked).patientId ?? about?.(row)
+    const isErased = (row: Row) => {
+      const id = patientOf(row)
+      return typeof id === 'string' && request.server.isErased(tenant, id)
+    }
+    const rows = read.rows.filter((row) => !isErased(row))
+    if (rows.length === read.rows.length) return read
+    if (route.params !== undefined) throw problem('subject-erased')
+    const last = read.rows.at(-1)
+    return { ...read, rows, reached: read.reached ?? (last && placeOf(last)) }
+  }
+
   const Page = Type.Object({ data: Type.Array(item), ...members }, { $id: pageName })
   const filterNames = Object.keys(route.query ?? {})
   app.get(
@@ -93,7 +126,11 @@ export function listRoute<
         {
           ...route,
           query: { ...listQueryUpTo(greatestPage), ...route.query },
-          problems: ['invalid-cursor', 'expired-cursor', ...(route.problems ?? [])],
+          problems: [
+            'invalid-cursor',
+            'expired-cursor',
+            ...(route.params === undefined ? (route.problems ?? []) : problemsOf(route)),
+          ],
         },
         Page,
       ),
@@ -104,11 +141,13 @@ export function listRoute<
       const filters = filtersOf(asked.query, filterNames)
       const owner = filtersOf(asked.params, Object.keys(route.params ?? {}), idOf)
       const identity = { list, orgId: asked.tenant, sort, filters: { ...owner, ...filters } }
-      const found = await route.rows(
+      const tenant = asked.tenant ?? noOrganisation
+      const read = await route.rows(
         // The names of members follow from those of the parameters, as the type does.
         { ...asked, filters: filters as FiltersOf<Query> },
         pageRequest(cursors, identity, asked.query, greatestPage),
       )
+      const found = living(request, asked, read)
       const answer = pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
       if (contentOf !== undefined && shows !== undefined) {
         // The page may have fewer items than there are rows.
@@ -117,7 +156,7 @@ export function listRoute<
           content: contentOf(answer.data[index]),
           persons: shows(row, asked),
         }))
-        nameShown(request, asked.tenant ?? noOrganisation, parts)
+        nameShown(request, tenant, parts)
       }
       return answer
     },

@@ -10,7 +10,7 @@ import { problem, type ProblemCode } from '../../platform/http/problems.ts'
 import { found, type FoundRecord } from '../../platform/http/replies.ts'
 import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
+import { nameShown, requireLiving, type Persons } from '../../platform/http/shown-content.ts'
 import { tenantFor, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
 import type { Position } from '../../platform/kit/positions.ts'
@@ -26,8 +26,8 @@ export interface ReadDependencies {
   readonly objects: ObjectStore
   readonly configuration: Configuration
   readonly now: () => Date
-  /** Signs consent receipts and actor contexts. */
-  readonly vault: Pick<Vault, 'signingKey'>
+  /** Signs consent receipts and actor contexts, and knows whose erasure has begun. */
+  readonly vault: Pick<Vault, 'signingKey' | 'closedOf'>
   /** Waits some seconds until a read model contains everything recorded before the call. False if it does not. */
   readonly isCurrent: (projector: string) => Promise<boolean>
   /** The place up to which a read model contains the log. Undefined for one that this program cannot judge. */
@@ -96,6 +96,8 @@ export type ReadRoute<
   Kind extends Tenancy = 'required',
 > = RouteDeclaration<Params, Query, Kind> & {
   readonly reply: Reply
+  /** The route answers about an erased patient too: its answer has ids, hashes and nulls then. */
+  readonly showsErased?: true
   /** The persons whose content the answer shows. Required if the schema of the reply marks personal content. */
   readonly shows?: (
     answer: Static<NoInfer<Reply>>,
@@ -122,13 +124,15 @@ export function readRoute<
     patientId?: string | null,
   ) => {
     if (contentOf === undefined || shows === undefined) return
-    const part = { content: contentOf(answer), persons: shows(answer, { ...asked, patientId }) }
-    nameShown(request, asked.tenant ?? noOrganisation, [part])
+    const tenant = asked.tenant ?? noOrganisation
+    const persons = shows(answer, { ...asked, patientId })
+    if (route.showsErased !== true) requireLiving(request, tenant, persons)
+    nameShown(request, tenant, [{ content: contentOf(answer), persons }])
   }
   app.get(
     route.path,
     {
-      schema: schemaOf(route, route.reply),
+      schema: schemaOf({ ...route, problems: problemsOf(route) }, route.reply),
       config: {
         ...configOf(route),
         ...(hasEtag ? { hasEtag } : {}),
@@ -157,6 +161,19 @@ export function readRoute<
       return found(reply, record)
     },
   )
+}
+
+/** With the problem of every route that shows personal content of patients. */
+export function problemsOf({
+  problems = [],
+  shows,
+  showsErased = false,
+}: {
+  readonly problems?: readonly ProblemCode[]
+  readonly shows?: unknown
+  readonly showsErased?: boolean
+}): readonly ProblemCode[] {
+  return shows === undefined || showsErased ? problems : [...new Set([...problems, 'subject-erased' as const])]
 }
 
 export function schemaOf(

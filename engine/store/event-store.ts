@@ -71,6 +71,8 @@ export interface EventStoreOptions extends StoreLimits {
   readonly url: string
   readonly catalogue: Catalogue
   readonly vault: KeyVault
+  /** Throws if the append must not happen. */
+  readonly guard?: (append: GuardedAppend) => void
   readonly now?: () => Date
   readonly logger?: StoreLogger
   /** Called after each append of this process. It must not throw. */
@@ -81,6 +83,15 @@ export interface EndedAppend {
   /** `conflict`: the stream had moved on, so the command decides again. */
   readonly outcome: 'done' | 'conflict' | 'failed'
   readonly events: readonly { readonly type: string }[]
+}
+
+/** An append before it is sent. */
+export interface GuardedAppend {
+  readonly stream: string
+  readonly events: readonly DomainEvent[]
+  readonly context: CommandContext
+  /** As far as it is cached. */
+  readonly state: unknown
 }
 
 export interface ReadStreamOptions {
@@ -261,7 +272,7 @@ export class EventStore {
   /**
    * Appends at exactly `expected`. Repeating the call with the same command id and events is safe.
    * @throws RevisionConflictError, AppendOutcomeUnknownError, AppendTooLargeError, InvalidEventError, StreamTombstonedError,
-   * StreamRevivedError
+   * StreamRevivedError, and what the guard throws
    */
   async append<State, Event extends DomainEvent>(
     target: Target<State, Event>,
@@ -270,7 +281,9 @@ export class EventStore {
     context: CommandContext,
   ): Promise<Appended> {
     const { cache, followed } = this.#shared
-    const encoded = await this.#codec.encode(events, context, { stream: target.stream, expected })
+    const { stream } = target
+    this.#options.guard?.({ stream, events, context, state: cache.get(target)?.state })
+    const encoded = await this.#codec.encode(events, context, { stream, expected })
     const before = cache.get(target)
     const ended = followed.begin(target.stream)
     let appended: Appended | undefined

@@ -6210,7 +6210,7 @@ export interface components {
             /** @description Additive: the verdict of the provider on a processed case, also if the review failed. */
             analysisResult: string | null;
             /** @description Why the review was cancelled. It stays after the review is superseded. */
-            cancelReason: ("requested" | "consent_withdrawn") | null;
+            cancelReason: ("requested" | "consent_withdrawn" | "subject_erased") | null;
             supersededById: string | null;
             supersededAt: string | null;
             error: {
@@ -6254,7 +6254,7 @@ export interface components {
             /** @description Additive: the verdict of the provider on a processed case, also if the review failed. */
             analysisResult: string | null;
             /** @description Why the review was cancelled. It stays after the review is superseded. */
-            cancelReason: ("requested" | "consent_withdrawn") | null;
+            cancelReason: ("requested" | "consent_withdrawn" | "subject_erased") | null;
             supersededById: string | null;
             supersededAt: string | null;
             error: {
@@ -6575,7 +6575,7 @@ export interface components {
                 given_at: string;
             } | null;
             agrees_with_ai: boolean | null;
-            cancel_reason: ("superseded" | "consent_withdrawn") | null;
+            cancel_reason: ("superseded" | "consent_withdrawn" | "subject_erased") | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */

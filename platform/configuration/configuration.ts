@@ -203,6 +203,10 @@ const settings = {
     meaning:
       'How long backups are kept. The answer about an erasure names the day after which no backup can read the person',
   }),
+  erasureVaultHours: setting('ERASURE_VAULT_HOURS', integer(0, 24), '1', {
+    meaning:
+      'Hours within which the files of the vault are written anew after a key was destroyed. 0: for each erasure',
+  }),
   erasureApprovals: setting('ERASURE_APPROVALS', integer(1, 2), '1', {
     meaning: 'How many users must agree to the erasure of a patient: 1, or 2 different ones',
   }),

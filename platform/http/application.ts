@@ -30,7 +30,7 @@ import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { mountService, type Service } from './service.ts'
-import type { AccessLog } from './shown-content.ts'
+import type { AccessLog, IsErased } from './shown-content.ts'
 import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
@@ -58,6 +58,8 @@ export interface ApplicationOptions {
   readonly accessLog?: AccessLog
   /** Default: none. */
   readonly console?: Console | undefined
+  /** Default: nobody is. */
+  readonly isErased?: IsErased
   /** Called before a GET answers that a record does not exist. Default: always true (tests). */
   readonly isCurrent?: IsCurrent
   /** True once the stop has started. New requests are refused while running ones finish. */
@@ -139,6 +141,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.setErrorHandler(onError)
   app.decorate('readYourWrites', options.readYourWrites)
   app.decorate('isCurrent', options.isCurrent ?? (async () => true))
+  app.decorate('isErased', options.isErased ?? (() => false))
   app.decorate('accessLog', options.accessLog ?? { record: async () => undefined })
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
   app.decorate('waiting', createWaiting({ isStopping }))

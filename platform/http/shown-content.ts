@@ -44,9 +44,15 @@ export interface ShownContent {
   readonly userId: string | null
 }
 
+/**
+ * Whether the erasure of a patient has begun. Without an organisation: in any of them.
+ */
+export type IsErased = (orgId: TenantId, patientId: string) => boolean
+
 declare module 'fastify' {
   interface FastifyInstance {
     accessLog: AccessLog
+    isErased: IsErased
   }
   interface FastifyRequest {
     shown: ShownContent | undefined
@@ -74,6 +80,11 @@ export function nameShown(
     userId = persons.userId ?? userId
   }
   request.shown = { orgId, categories, patientIds, userId }
+}
+
+/** @throws Problem `subject-erased` if the erasure of the patient has begun */
+export function requireLiving({ server }: FastifyRequest, orgId: TenantId, { patientId }: Persons): void {
+  if (typeof patientId === 'string' && server.isErased(orgId, patientId)) throw problem('subject-erased')
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
+import { removeVersions } from './removed-versions.ts'
 import { abandonParts, uploadParts } from './part-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
@@ -112,6 +113,11 @@ export interface ObjectStore {
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /** Removes an object if it is there. */
   remove(key: string): Promise<void>
+  /**
+   * Removes all objects whose key starts with the prefix, in every version that the store keeps.
+   * @throws Problem `object-store-unavailable`
+   */
+  removeVersions(prefix: string): Promise<void>
   /** The address without a signature. It names the object and opens nothing. */
   address(key: string): string
   /** Signed read address for the platform's own services. */
@@ -221,6 +227,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     async remove(key) {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
     },
+
+    removeVersions: (prefix) => removeVersions({ client, bucket }, prefix),
 
     address: (key) => signer.plain(`/${bucket}/${key}`),
     presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),

@@ -60,6 +60,8 @@ export interface VaultRestore {
   table(name: string, lines: AsyncIterable<string>): Promise<void>
   /** Marks keys of subjects as destroyed, whether they exist or not. */
   destroySubjects(ids: AsyncIterable<string>): Promise<number>
+  /** Rows of `vault_erasures` of another copy, as lines of JSON. Those that exist stay. */
+  addErasures(lines: AsyncIterable<string>): Promise<void>
   close(): Promise<void>
 }
 
@@ -87,6 +89,11 @@ export async function openVaultRestore(url: string, masterKeys: MasterKeyRing): 
           count += 1
         }
         return count
+      },
+      async addErasures(lines) {
+        const insert = `insert into vault_erasures
+          select * from jsonb_populate_recordset(null::vault_erasures, $1::jsonb) on conflict do nothing`
+        for await (const batch of inBatches(lines)) await pool.query(insert, [`[${batch.join(',')}]`])
       },
       close: () => pool.end(),
     }

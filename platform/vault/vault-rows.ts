@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 import { queryPrepared } from '../database/prepared.ts'
 import { inTransaction } from '../database/transaction.ts'
+import { errorCode } from '../kit/error-codes.ts'
 import { unwrapSecret, wrapSecret } from './wrapping.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 
@@ -17,6 +18,16 @@ export interface NamedSecret {
   readonly id: string
   readonly secret: Uint8Array
   readonly createdAt: Date
+}
+
+/** An entry of the ledger of erasures: ids and the time, signed by the vault. */
+export interface SignedErasure {
+  readonly orgId: string
+  readonly subjectId: string
+  /** RFC 3339, UTC, milliseconds. */
+  readonly erasedAt: string
+  /** Hex. */
+  readonly signature: string
 }
 
 /** How many secrets of a kind a master key wraps. */
@@ -44,8 +55,28 @@ interface Row {
 
 const columns = 'id, wrapped, master_key_id, created_at, destroyed_at'
 
+const destroying = `insert into vault_secrets (kind, id, wrapped, master_key_id, destroyed_at)
+  values ($1, $2, null, $3, clock_timestamp())
+  on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`
+
+interface ErasureRow {
+  readonly org_id: string
+  readonly subject_id: string
+  readonly erased_at: Date
+  readonly signature: string
+}
+
+const erasureColumns = 'org_id, subject_id, erased_at, signature'
+
+function erasureOf({ org_id, subject_id, erased_at, signature }: ErasureRow): SignedErasure {
+  return { orgId: org_id, subjectId: subject_id, erasedAt: erased_at.toISOString(), signature }
+}
+
 /** Lock for the creation of the tables. The number was chosen at random once. */
 const migrationLock = 4_127_093_311
+
+/** SQLSTATE */
+const insufficientPrivilege = '42501'
 
 /** The clocks of two processes differ by less, in milliseconds. */
 const clockGapMs = 600_000
@@ -82,6 +113,19 @@ export class VaultRows {
         create table if not exists vault_used_once (
           id text primary key,
           usable_until timestamptz not null
+        )`)
+      await client.query(`
+        create table if not exists vault_rewrites (
+          only_row boolean primary key default true check (only_row),
+          begun_at timestamptz not null
+        )`)
+      await client.query(`
+        create table if not exists vault_erasures (
+          org_id text not null,
+          subject_id text not null,
+          erased_at timestamptz not null,
+          signature text not null,
+          primary key (org_id, subject_id)
         )`)
       await client.query(`
         create index if not exists vault_period_keys on vault_secrets ((split_part(id, '@', 2) collate "C"))
@@ -192,11 +236,40 @@ export class VaultRows {
 
   /** Destroys the secret for ever, even if it never existed. */
   async destroy(kind: string, id: string): Promise<void> {
-    await this.#pool.query(
-      `insert into vault_secrets (kind, id, wrapped, master_key_id, destroyed_at) values ($1, $2, null, $3, clock_timestamp())
-       on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`,
-      [kind, id, this.#ring.wrapWith.id],
+    await this.#pool.query(destroying, [kind, id, this.#ring.wrapWith.id])
+  }
+
+  /** Destroys the key of a subject and enters its erasure, both or neither. An entry that exists stays. */
+  async destroyAndEnter({ orgId, subjectId, erasedAt, signature }: SignedErasure): Promise<SignedErasure> {
+    return inTransaction(this.#pool, async (client) => {
+      await client.query(destroying, ['subject', `${orgId}/${subjectId}`, this.#ring.wrapWith.id])
+      const { rows } = await client.query<ErasureRow>(
+        `insert into vault_erasures (org_id, subject_id, erased_at, signature) values ($1, $2, $3, $4)
+         on conflict (org_id, subject_id) do update set signature = vault_erasures.signature
+         returning ${erasureColumns}`,
+        [orgId, subjectId, erasedAt, signature],
+      )
+      return rows.map(erasureOf)[0] ?? { orgId, subjectId, erasedAt, signature }
+    })
+  }
+
+  /** Entries in the order of their ids, behind the given one. */
+  async erasuresAfter(orgId: string, subjectId: string, limit: number): Promise<readonly SignedErasure[]> {
+    const { rows } = await this.#pool.query<ErasureRow>(
+      `select ${erasureColumns} from vault_erasures where (org_id, subject_id) > ($1, $2)
+       order by org_id, subject_id limit $3`,
+      [orgId, subjectId, limit],
     )
+    return rows.map(erasureOf)
+  }
+
+  /** Those of the subjects whose key exists. */
+  async livingOf(ids: readonly string[]): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<Pick<Row, 'id'>>(
+      `select id from vault_secrets where kind = 'subject' and id = any($1) and destroyed_at is null`,
+      [ids],
+    )
+    return rows.map(({ id }) => id)
   }
 
   /**
@@ -286,7 +359,44 @@ export class VaultRows {
 
   /** Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile. */
   async rewriteFile(): Promise<void> {
+    const { rows } = await this.#pool.query<{ begun_at: Date }>('select clock_timestamp() as begun_at')
     await this.#pool.query('vacuum (full) vault_secrets')
+    await this.#pool.query(
+      `insert into vault_rewrites (begun_at) values ($1)
+       on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
+      [rows[0]?.begun_at],
+    )
+  }
+
+  /**
+   * Whether the newest rewriting began after the key was destroyed, and how long ago it began, in milliseconds. All by
+   * the clock of the database.
+   */
+  async lastRewrite(id: string): Promise<{ readonly isAfterErasure: boolean; readonly ageMs: number }> {
+    const { rows } = await this.#pool.query<{ after: boolean | null; age_ms: number }>(
+      `select begun_at > (select destroyed_at from vault_secrets where kind = 'subject' and id = $1) as after,
+         (extract(epoch from clock_timestamp() - begun_at) * 1000)::float8 as age_ms from vault_rewrites`,
+      [id],
+    )
+    const [row] = rows
+    return row === undefined
+      ? { isAfterErasure: false, ageMs: Infinity }
+      : { isAfterErasure: row.after === true, ageMs: row.age_ms }
+  }
+
+  /**
+   * Begins another file of the write-ahead log and ends the use of the ones before. False if the role of the vault has
+   * no right to it.
+   */
+  async switchLog(): Promise<boolean> {
+    try {
+      await this.#pool.query('select pg_switch_wal()')
+      await this.#pool.query('checkpoint')
+      return true
+    } catch (error) {
+      if (errorCode(error) === insufficientPrivilege) return false
+      throw error
+    }
   }
 
   /** Newest master keys of the processes that are connected, by the names of their connections. */

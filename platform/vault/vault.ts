@@ -3,6 +3,8 @@ import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { v7 } from 'uuid'
 import { atMost } from '../kit/at-most.ts'
+import { noOrganisation } from '../kit/tenants.ts'
+import { areEqualSecrets } from '../kit/sealed-bytes.ts'
 import {
   lastingPurposes,
   MissingKeyError,
@@ -24,7 +26,7 @@ import {
   type SigningKey,
 } from './signing-keys.ts'
 import { SubjectKeyReader } from './subject-key-reader.ts'
-import { VaultRows, type StoredRecord, type StoredSecret } from './vault-rows.ts'
+import { VaultRows, type SignedErasure, type StoredRecord, type StoredSecret } from './vault-rows.ts'
 
 export interface VaultOptions {
   /** Connection string of the vault's own Postgres database. */
@@ -60,6 +62,7 @@ export interface PeriodKey {
 }
 
 const cachedSubjects = 10_000
+const erasuresAtOnce = 1_000
 const theOne = 'current'
 /** Least milliseconds between two reads for a secret that may be new. */
 const turningReadMs = 5_000
@@ -109,6 +112,9 @@ export class Vault implements KeyVault {
   readonly #masterKeys: MasterKeyRing
   /** Signing keys that must not be used any more, whatever the database still says. */
   readonly #ended = new Set<string>()
+  /** One entry for each erasure, about 150 bytes. */
+  readonly #closed = new Set<string>()
+  readonly #closedAnywhere = new Set<string>()
   readonly #subjects = new LRUCache<string, SubjectKey>({ ...atMost(cachedSubjects), ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ ...atMost(cachedSubjects), ttl: cacheMs, ttlAutopurge: true })
@@ -137,6 +143,7 @@ export class Vault implements KeyVault {
 
   async subjectKeyForWriting(orgId: string, subjectId: string): Promise<SubjectKey> {
     const id = subjectOf(orgId, subjectId)
+    if (this.#closed.has(id)) return 'destroyed'
     const cached = this.#subjects.get(id)
     if (cached !== undefined) return cached
     return this.#keep(id, await this.#rows.getOrCreate('subject', id, () => randomBytes(32)))
@@ -168,6 +175,105 @@ export class Vault implements KeyVault {
   /** Another process erases the subject: here its key counts as destroyed before the next read of the database. */
   forgetSubject(orgId: string, subjectId: string): void {
     this.#subjects.set(subjectOf(orgId, subjectId), 'destroyed')
+  }
+
+  /**
+   * The erasure of a subject has begun: here nothing is encrypted with its key any more. What it encrypted is still
+   * read.
+   */
+  closeSubject(orgId: string, subjectId: string): void {
+    this.#closed.add(subjectOf(orgId, subjectId))
+    this.#closedAnywhere.add(subjectId)
+  }
+
+  /** Whether the erasure of the subject has begun, as far as this process knows. Without an organisation: in any. */
+  isClosed(orgId: string, subjectId: string): boolean {
+    return orgId === noOrganisation
+      ? this.#closedAnywhere.has(subjectId)
+      : this.#closed.has(subjectOf(orgId, subjectId))
+  }
+
+  /** The subjects of an organisation whose erasure has begun. */
+  closedOf(orgId: string): readonly string[] {
+    const prefix = subjectOf(orgId, '')
+    return [...this.#closed].filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length))
+  }
+
+  /** Destroys the key of a subject and enters the erasure into the ledger. A repeat returns the first entry. */
+  async eraseSubject(orgId: string, subjectId: string): Promise<SignedErasure> {
+    const erasure = { orgId, subjectId, erasedAt: this.#now().toISOString() }
+    const entered = await this.#rows.destroyAndEnter({ ...erasure, signature: this.#signatureOf(erasure) })
+    this.forgetSubject(orgId, subjectId)
+    return entered
+  }
+
+  /** Enters an erasure from outside, and destroys the key. The entry must be signed. */
+  async enter(erasure: SignedErasure): Promise<void> {
+    if (!this.isSigned(erasure)) throw new Error('an erasure that the vault did not sign')
+    await this.#rows.destroyAndEnter(erasure)
+    this.forgetSubject(erasure.orgId, erasure.subjectId)
+  }
+
+  /** The ledger: every erasure, in the order of ids. */
+  async *erasures(): AsyncGenerator<SignedErasure, void, undefined> {
+    let last: Pick<SignedErasure, 'orgId' | 'subjectId'> = { orgId: '', subjectId: '' }
+    for (;;) {
+      const found = await this.#rows.erasuresAfter(last.orgId, last.subjectId, erasuresAtOnce)
+      yield* found
+      const end = found.at(-1)
+      if (end === undefined) return
+      last = end
+    }
+  }
+
+  /** Whether the vault signed the entry. */
+  isSigned({ signature, ...erasure }: SignedErasure): boolean {
+    return areEqualSecrets(signature, this.#signatureOf(erasure))
+  }
+
+  /**
+   * Destroys the keys that exist although an entry says that they were destroyed: an older copy of the vault has them.
+   * @returns how many
+   */
+  async reapply(erasures: readonly SignedErasure[]): Promise<number> {
+    const signed = new Map(
+      erasures.filter((one) => this.isSigned(one)).map((one) => [subjectOf(one.orgId, one.subjectId), one]),
+    )
+    const living = await this.#rows.livingOf([...signed.keys()])
+    for (const id of living) {
+      const one = signed.get(id)
+      if (one === undefined) continue
+      await this.#rows.destroyAndEnter(one)
+      this.forgetSubject(one.orgId, one.subjectId)
+    }
+    return living.length
+  }
+
+  /** Those of the subjects, `<organisation>/<subject>`, whose key exists or whose erasure this process does not know. */
+  async unappliedOf(ids: readonly string[]): Promise<readonly string[]> {
+    const living = new Set(await this.#rows.livingOf(ids))
+    return ids.filter((id) => living.has(id) || !this.#closed.has(id))
+  }
+
+  /** Whether the files were written anew since the erasure, and how long ago that was, in milliseconds. */
+  async lastRewrite(
+    orgId: string,
+    subjectId: string,
+  ): Promise<{ readonly isAfterErasure: boolean; readonly ageMs: number }> {
+    return this.#rows.lastRewrite(subjectOf(orgId, subjectId))
+  }
+
+  /**
+   * Removes destroyed keys from the files of the database: the table is written anew and the write-ahead log switched.
+   * @returns false if the role of the vault may not switch the log: then its files end by themselves, later
+   */
+  async rewriteFiles(): Promise<boolean> {
+    await this.#rows.rewriteFile()
+    return this.#rows.switchLog()
+  }
+
+  #signatureOf({ orgId, subjectId, erasedAt }: Omit<SignedErasure, 'signature'>): string {
+    return this.fingerprint(`erasure\0${orgId}\0${subjectId}\0${erasedAt}`)
   }
 
   /**

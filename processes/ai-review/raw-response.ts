@@ -11,6 +11,11 @@ interface GivenResponse {
   readonly text: string
 }
 
+/** What the object store contains of a review. */
+export function rawResponsePrefix(orgId: TenantId, aiReviewId: string): string {
+  return `raw-responses/${orgId}/${aiReviewId}/`
+}
+
 /**
  * Stores the whole answer of the provider, encrypted with the patient's key, before the event that names it. If the
  * patient was erased meanwhile, it is encrypted with a key that is thrown away.
@@ -19,7 +24,7 @@ export async function storeRawResponse(
   { vault, objects }: Pick<ProcessDependencies, 'vault' | 'objects'>,
   { orgId, aiReviewId, patientId, text }: GivenResponse,
 ): Promise<RawResponse> {
-  const objectKey = `raw-responses/${orgId}/${aiReviewId}/${randomBytes(12).toString('hex')}`
+  const objectKey = rawResponsePrefix(orgId, aiReviewId) + randomBytes(12).toString('hex')
   const subjectKey = await vault.subjectKeyForWriting(orgId, patientId)
   const key = subjectKey === 'destroyed' ? createSecretKey(randomBytes(32)) : subjectKey
   const {

@@ -1,13 +1,14 @@
 import { cases } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { defineChannel } from '../../engine/relay/channel.ts'
 
 /** Changes of patients and cases, with ids only: no name, no birth date, no code (architecture section 3). */
 export const clinicalChannel = defineChannel({
   stream: clinicalChannelStream,
-  sources: [patients, cases],
+  sources: [patients, cases, patientErasures],
   translate: {
     PatientRegistered: ({ data: { patientId, registeredAt } }, publish) => [
       publish('clinical.patient.registered', registeredAt, { patient_id: patientId, registered_at: registeredAt }),
@@ -17,6 +18,9 @@ export const clinicalChannel = defineChannel({
     ],
     PatientRegistrationRevoked: ({ data: { patientId, revokedAt } }, publish) => [
       publish('clinical.patient.revoked', revokedAt, { patient_id: patientId, revoked_at: revokedAt }),
+    ],
+    SubjectErased: ({ data: { patientId, erasedAt } }, publish) => [
+      publish('clinical.patient.erased', erasedAt, { patient_id: patientId, erased_at: erasedAt }),
     ],
     CaseOpened: ({ data }, publish) => [
       publish('clinical.case.opened', data.openedAt, {

@@ -8,6 +8,7 @@ import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { DeliveredEventType, ShownContent } from '../../streams/webhook-delivery/events.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
 import { personalReaderOf } from '../../platform/http/personal-members.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 interface DeliveredEvent {
@@ -37,6 +38,7 @@ interface DeliveryBody {
 const contentOf = personalReaderOf(AssessmentRecord)
 
 type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & {
+  readonly vault: Pick<Vault, 'isClosed'>
   readonly objects: Pick<ObjectStore, 'presignDownload'>
 }
 
@@ -81,7 +83,8 @@ async function bodyOf(deps: Dependencies, event: DeliveredEnd): Promise<Delivery
   const state = await endedAssessment(deps, event)
   const decision = event.eventType === 'assessment.reviewed' ? await decisionOf(deps, event) : undefined
   const view = { ...viewOf(state), ...decision?.shown }
-  if (event.mode === 'thin')
+  // Nothing personal leaves once the erasure of the patient has begun.
+  if (event.mode === 'thin' || deps.vault.isClosed(event.orgId, state.patientId))
     return { text: JSON.stringify({ id: view.id, status: view.status, ...decision?.named }), shown: null }
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
   const record = toAssessmentRecord(view, urls)

@@ -22,6 +22,7 @@ export function provenanceRoute(app: ServiceApp, { provenance }: ProvenanceRoute
     problems: ['not-found', 'review-not-ended', 'provenance-not-sealed', 'provenance-too-large', 'quota-exceeded'],
     reply: ProvenanceReply,
     handle: ({ tenant, params }) => provenance.of(tenant, params.id),
+    showsErased: true,
     shows: ({ document }) => ({ patientId: document.patient.id }),
   })
 }

@@ -54,6 +54,7 @@ export function timelineRoute(app: ServiceApp, deps: AuditRouteDependencies): vo
     tenancy: 'optional',
     servedBy: [auditSubjectsProjector],
     problems: ['one-subject-required', 'org-required'],
+    showsErased: true,
     list: 'timeline',
     sort: 'position',
     pageName: 'TimelineItemPage',

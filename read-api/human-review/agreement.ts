@@ -43,6 +43,8 @@ export interface AgreementFilters {
   readonly to: Date
   readonly providerVersion?: string | undefined
   readonly category?: string | undefined
+  /** Patients who are left out. */
+  readonly erased?: readonly string[]
 }
 
 interface FiguresRow {
@@ -66,7 +68,7 @@ export async function listAgreement(
   pool: Pool,
   tenant: TenantId,
   products: readonly string[] | null,
-  { from, to, providerVersion, category }: AgreementFilters,
+  { from, to, providerVersion, category, erased = [] }: AgreementFilters,
 ) {
   const outcome = computed<string | null>(
     `jsonb_path_query_first(??, '$[*] \\? (@.lesionNumber == $number).outcome', jsonb_build_object('number', ??)) #>> '{}'`,
@@ -82,6 +84,7 @@ export async function listAgreement(
       category: l.category,
       outcome: computed<string | null>('(?)', [given]),
     })
+  if (erased.length > 0) decided.whereRaw('?? <> all(?::uuid[])', [t.patientId, erased])
   if (products !== null) decided.whereRaw('?? = any(?::uuid[])', [t.productId, products])
   if (providerVersion !== undefined) decided.where(l.providerVersion, providerVersion)
   if (category !== undefined) decided.where(l.category, category)
@@ -126,7 +129,8 @@ export function agreementRoute(app: ServiceApp, deps: ReadDependencies): void {
       if (lengthMs <= 0) throw invalidMember('/from', 'must be before to', 'order')
       if (lengthMs > mostDays * dayMs)
         throw invalidMember('/from', `must be at most ${mostDays} days before to`, 'range')
-      const filters = { from, to, providerVersion: query.provider_version, category: query.category }
+      const erased = deps.vault.closedOf(tenant)
+      const filters = { from, to, providerVersion: query.provider_version, category: query.category, erased }
       const rows = await listAgreement(deps.pool, tenant, productsSeenBy(caller), filters)
       const total = rows.find(({ isTotal }) => isTotal)
       return toAgreementReport({

@@ -135,6 +135,16 @@ export async function getUserOfPatient(pool: Pool, tenant: TenantId, clinicalPat
   return present(user)
 }
 
+/** All users of an organisation, in any status, whose account names this clinical patient. */
+export async function idsOfPatient(
+  pool: Pool,
+  tenant: TenantId,
+  clinicalPatientId: string,
+): Promise<readonly string[]> {
+  const rows = usersWithin(tenant).where(u.clinicalPatientId, clinicalPatientId)
+  return (await viewsOf(pool, rows)).map(({ userId }) => userId)
+}
+
 export interface UserFilters {
   readonly userType?: UserView['userType'] | undefined
   readonly status?: UserView['status'] | undefined

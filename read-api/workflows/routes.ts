@@ -89,6 +89,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     item: WorkflowInstanceSummary,
     rows: ({ tenant, filters }, page) => listWorkflowInstances(pool, tenant, filters, page),
     placeOf: (row) => placeOfInstance(row),
+    about: ({ patientId }) => patientId,
     toItem: (row) => toWorkflowInstanceSummary({ ...row, parkedStep: parkedStepOf(row) }),
   })
 }

@@ -39,7 +39,7 @@ export const Classification = Type.Enum([
 ])
 export type Classification = Static<typeof Classification>
 
-export const CancellationReason = Type.Enum(['requested', 'consent_withdrawn'])
+export const CancellationReason = Type.Enum(['requested', 'consent_withdrawn', 'subject_erased'])
 export type CancellationReason = Static<typeof CancellationReason>
 
 export const ProviderCall = Type.Enum(['case', 'image', 'process', 'result'])

@@ -34,6 +34,11 @@ export const clinicalChannelStream = defineChannelStream({
       'clinical.patient.revoked',
       publicData({ org_id: Id, patient_id: Id, revoked_at: Instant }),
     ),
+    /** Consumers remove what they have about the patient. */
+    patientErased: defineEvent(
+      'clinical.patient.erased',
+      publicData({ org_id: Id, patient_id: Id, erased_at: Instant }),
+    ),
     caseOpened: defineEvent(
       'clinical.case.opened',
       publicData({

@@ -19,7 +19,7 @@ export const SelectorName = Type.Enum([
 export type SelectorName = Static<typeof SelectorName>
 
 export const ReleaseReason = Type.Enum(['requested', 'lease_expired'])
-export const TaskCancelReason = Type.Enum(['superseded', 'consent_withdrawn'])
+export const TaskCancelReason = Type.Enum(['superseded', 'consent_withdrawn', 'subject_erased'])
 export type TaskCancelReason = Static<typeof TaskCancelReason>
 
 /** The diagnosis of the AI for a lesion. It has codes only: no PHI. */

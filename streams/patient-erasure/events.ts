@@ -23,8 +23,8 @@ export const ErasureStep = Type.Enum([
 ])
 export type ErasureStep = Static<typeof ErasureStep>
 
-/** A code of the program, never a text from outside. */
-const ErrorCode = Type.String({ pattern: '^[a-z0-9_-]{1,64}$' })
+/** A status, a code of a system or a slug of the program, never a text from outside. */
+const ErrorCode = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 /** The user or the client. */
 const By = Type.String()
 

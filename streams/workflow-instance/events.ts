@@ -106,7 +106,7 @@ export const workflowInstanceEvents = {
     'WorkflowInstanceCancelled',
     Type.Object({
       workflowInstanceId: Id,
-      reason: Type.Enum(['requested', 'case_closed']),
+      reason: Type.Enum(['requested', 'case_closed', 'subject_erased']),
       request: CausingRequest,
       cancelledAt: Instant,
     }),

@@ -152,6 +152,9 @@ export const servicePairs: readonly string[] = [
   'processes: notifications > adapters',
   'processes: sealing > adapters',
   'processes: webhooks > adapters',
+  // The erasure of a patient deletes what these store.
+  'processes: clinical > ai-review',
+  'processes: clinical > audit',
   // The images of an assessment are signed again when its review is superseded.
   'processes: assessments > ai-review',
 ]

@@ -20,6 +20,7 @@ import { patients } from '../../streams/patient/aggregate.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
 import { givenImages, lesion, reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
+import { erasureFact } from '../streams/patient-erasure-facts.ts'
 import { storeOf } from '../support/store-of.ts'
 
 const correlation = v5('correlation', ids.event)
@@ -341,6 +342,7 @@ describe('the channel of clinical records', () => {
       patientFact('PatientRegistrationRevoked'),
       { patient_id: ids.patient, revoked_at: at(1) },
     ],
+    ['clinical.patient.erased', erasureFact('SubjectErased'), { patient_id: ids.patient, erased_at: at(20) }],
     [
       'clinical.case.opened',
       caseFact('CaseOpened'),

@@ -155,6 +155,12 @@ export const clinicalPublicFact = factsOf<ClinicalChannelEvent>({
     revoked_at: at(1),
     ...envelope('clinical.patient.revoked', 1),
   },
+  'clinical.patient.erased': {
+    ...ofOrg,
+    patient_id: ids.patient,
+    erased_at: at(20),
+    ...envelope('clinical.patient.erased', 20),
+  },
   'clinical.case.opened': {
     ...ofOrg,
     case_id: ids.case,

@@ -66,6 +66,10 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     mails: createMailSender(egress, configuration),
     chats: createChatSender(egress, configuration, now),
     exports: createExportRuns({ objects: stored, exports: noExports, newId: v4, now }),
+    patientStreams: () => {
+      throw new Error('no patient is erased here')
+    },
+    usersOfPatient: async () => [],
     identityProvider: createMockIdentityProvider(),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,

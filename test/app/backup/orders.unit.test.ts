@@ -10,7 +10,15 @@ test.each([
   [['verify', '--from', 'p', '--backup', id], { action: 'verify', place: 'p', id, isJson: false }],
   [
     ['restore', '--from', 'p', '--to', 'd', '--accept-lost-erasures'],
-    { action: 'restore', place: 'p', id: undefined, folder: 'd', acceptsLostErasures: true, isJson: false },
+    {
+      action: 'restore',
+      place: 'p',
+      id: undefined,
+      folder: 'd',
+      acceptsLostErasures: true,
+      erasures: undefined,
+      isJson: false,
+    },
   ],
   [['prune', '--from', 'p', '--keep', '7'], { action: 'prune', place: 'p', keep: 7 }],
   [['release'], { action: 'release' }],

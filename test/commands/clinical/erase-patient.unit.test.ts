@@ -2,11 +2,15 @@ import { describe, expect, it } from 'vitest'
 import {
   approveErasure,
   cancelErasure,
+  completeErasure,
+  endStep,
+  failStep,
   placeHold,
   releaseHold,
   requestErasure,
 } from '../../../commands/clinical/erase-patient.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
+import { ErasureStep } from '../../../streams/patient-erasure/events.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { erasureFact as fact } from '../../streams/patient-erasure-facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -89,6 +93,42 @@ describe('an erasure that waits', () => {
     }
     given(patientErasures).when(approveErasure, decide).thenRefused('not-found')
     given(patientErasures).when(cancelErasure, decide).thenRefused('not-found')
+  })
+})
+
+describe('a step of an erasure', () => {
+  const step = { patientId, step: 'objects_deleted', now: new Date(at(11)) } as const
+  const fail = { ...step, errorCode: 'object-store-unavailable' }
+  const done = fact('PatientErasureStepDone', { step: 'objects_deleted' })
+  const failed = fact('PatientErasureStepFailed')
+  const running = [requestedAlone, started]
+
+  it('fails with a code, once, and is done once', () => {
+    given(patientErasures, ...running)
+      .when(failStep, fail)
+      .thenEvents([failed])
+    given(patientErasures, ...running, failed)
+      .when(endStep, step)
+      .thenEvents([done])
+    given(patientErasures, ...running, done)
+      .when(failStep, fail)
+      .thenNothing()
+    given(patientErasures, requested).when(endStep, step).thenNothing()
+    expect(given(patientErasures, ...running, failed, done).state.erasure?.steps.get('objects_deleted')).toEqual({
+      doneAt: at(11),
+      errorCode: null,
+    })
+  })
+
+  it('is the last one before the last event', () => {
+    const all = ErasureStep.enum.map((name) => fact('PatientErasureStepDone', { step: name }))
+    const complete = { ...patient, now: new Date(at(20)) }
+    given(patientErasures, ...running, ...all)
+      .when(completeErasure, complete)
+      .thenEvents([erased])
+    given(patientErasures, ...running, ...all.slice(1))
+      .when(completeErasure, complete)
+      .thenNothing()
   })
 })
 

@@ -108,7 +108,7 @@ describe('an erasure by two persons', () => {
   it('starts when another user approves', async () => {
     const id = await givenPatient()
     const [first, second] = [await user(randomUUID()), await user(randomUUID())]
-    expect(outcomeOf(await send(byTwo, 'POST', `${id}/erase`, await eraser(), erase))).toBe('401 actor-context-missing')
+    expect(outcomeOf(await send(byTwo, 'POST', `${id}/erase`, await eraser(), erase))).toBe('403 actor-context-missing')
     expect(await send(byTwo, 'POST', `${id}/erase`, first, erase)).toMatchObject({
       status: 202,
       body: { status: 'awaiting_approval' },

@@ -121,6 +121,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'chat_provider',
     'database',
     'ended_tokens',
+    'erasures',
     'event_store',
     'event_store_room',
     'event_store_subscriptions',

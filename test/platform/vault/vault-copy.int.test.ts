@@ -37,7 +37,12 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
     await vault.subjectKeyForWriting('org', 'later')
     await vault.useOnce('later', { until: new Date(now.getTime() + 3_600_000), now })
   }
-  expect(tables.map(({ name }) => name)).toEqual(['vault_secrets', 'vault_used_once'])
+  expect(tables.map(({ name }) => name)).toEqual([
+    'vault_erasures',
+    'vault_rewrites',
+    'vault_secrets',
+    'vault_used_once',
+  ])
 
   const restore = await openVaultRestore(target.vaultUrl, masterKeys)
   async function* inOrder(lines: readonly string[]): AsyncGenerator<string> {
@@ -45,6 +50,10 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   }
   for (const { name, lines } of tables) await restore.table(name, inOrder(lines))
   expect(await restore.destroySubjects(inOrder(['org/patient-8', 'org/unknown']))).toBe(2)
+  const erased = { org_id: 'org', subject_id: 'patient-9', erased_at: now.toISOString(), signature: 'of the original' }
+  const lines = [JSON.stringify(erased)]
+  // Two backups contain the same entry.
+  for (const _ of [1, 2]) await restore.addErasures(inOrder(lines))
   await expect(restore.table('vault_new', inOrder([]))).rejects.toThrow('a newer version made it')
   await restore.close()
   await expect(openVaultRestore(target.vaultUrl, masterKeys)).rejects.toThrow('not empty')
@@ -58,6 +67,11 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   expect([await restored.useOnce('jti', { until, now }), await restored.useOnce('later', { until, now })]).toEqual([
     false,
     true,
+  ])
+  const ledger = []
+  for await (const entry of restored.erasures()) ledger.push(entry)
+  expect(ledger).toEqual([
+    { orgId: 'org', subjectId: 'patient-9', erasedAt: now.toISOString(), signature: 'of the original' },
   ])
   await restored.close()
   await vault.close()

@@ -101,6 +101,29 @@ describe('subject keys', () => {
     expect(erased).toMatchObject([{ wrapped: null, destroyed_at: expect.any(Date) }])
   })
 
+  test('a closed key encrypts nothing more, and opens what it encrypted', async () => {
+    await using vault = await open()
+    const key = await vault.subjectKeyForWriting('org', 'closing')
+    vault.closeSubject('org', 'closing')
+    expect(await vault.subjectKeyForWriting('org', 'closing')).toBe('destroyed')
+    expect(bytesOf(await vault.subjectKeyForReading('org', 'closing'))).toEqual(bytesOf(key))
+    expect([vault.isClosed('org', 'closing'), vault.isClosed('other', 'closing')]).toEqual([true, false])
+    expect(vault.closedOf('org')).toEqual(['closing'])
+  })
+
+  test('an erasure is entered once, with a signature that no other entry has', async () => {
+    await using vault = await open()
+    await vault.subjectKeyForWriting('org', 'entered')
+    const entry = await vault.eraseSubject('org', 'entered')
+    expect(await vault.eraseSubject('org', 'entered')).toEqual(entry)
+    expect(await vault.subjectKeyForReading('org', 'entered')).toBe('destroyed')
+    expect(vault.isSigned(entry)).toBe(true)
+    expect(vault.isSigned({ ...entry, subjectId: 'another' })).toBe(false)
+    const listed = []
+    for await (const one of vault.erasures()) listed.push(one)
+    expect(listed).toEqual([entry])
+  })
+
   test('a key that another process erases is not used here any more, even if a read of it is under way', async () => {
     await using eraser = await open()
     await using other = await open()

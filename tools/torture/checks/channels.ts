@@ -21,6 +21,7 @@ const clinicalTypes: Readonly<Record<string, string>> = {
   PatientRegistered: 'clinical.patient.registered',
   PatientCorrected: 'clinical.patient.corrected',
   PatientRegistrationRevoked: 'clinical.patient.revoked',
+  SubjectErased: 'clinical.patient.erased',
   CaseOpened: 'clinical.case.opened',
   CaseClosed: 'clinical.case.closed',
   CaseFindingRecorded: 'clinical.finding.recorded',

@@ -1,0 +1,68 @@
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
+import type { PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
+
+export interface PatientErasuresOptions {
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'forgetStates'>
+  readonly vault: Pick<Vault, 'closeSubject' | 'forgetSubject'>
+  readonly logger?: Logger
+}
+
+export interface FollowedPatientErasures {
+  /** Resolves when every erasure so far is known. Rejects if the event store refuses the subscription. */
+  readonly caughtUp: Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Follows the erasures of patients from the first one on. From its start nothing about the patient is recorded or
+ * shown here. When its key is destroyed, this process drops the key and every decrypted state.
+ */
+export function followPatientErasures({ store, vault, logger }: PatientErasuresOptions): FollowedPatientErasures {
+  const closing = new AbortController()
+  const firstCatchUp = Promise.withResolvers<void>()
+  let hasCaughtUp = false
+  const subscription = store.subscribeToAll({
+    name: 'erasures of patients',
+    filter: { streamPrefixes: [`${patientErasures.category}-`] },
+    from: 'start',
+    signal: closing.signal,
+    onEvent: ({ type, data, stream }: RecordedEvent) => {
+      // The filter and the catalogue decide which types a stream of this category holds.
+      const event = { type, data } as PatientErasureEvent
+      const { orgId, id } = parseOwnedStream(stream)
+      if (event.type === 'PatientErasureStarted') vault.closeSubject(orgId, id)
+      if (event.type === 'PatientErasureStepDone' && event.data.step === 'keys_destroyed') {
+        vault.forgetSubject(orgId, id)
+        // Before that, there is no state in memory.
+        if (hasCaughtUp) store.forgetStates()
+      }
+    },
+    onCaughtUp: () => {
+      hasCaughtUp = true
+      firstCatchUp.resolve()
+    },
+    // It may be the start of an erasure.
+    onUndecodable: ({ stream }) => {
+      const { orgId, id } = parseOwnedStream(stream)
+      vault.closeSubject(orgId, id)
+    },
+    onError: (error) => {
+      firstCatchUp.reject(error)
+      logger?.error({ component: 'erasures', err: error }, 'erasures of patients are no longer followed')
+    },
+  })
+  firstCatchUp.promise.catch(() => undefined)
+  return {
+    caughtUp: firstCatchUp.promise,
+    async close() {
+      closing.abort()
+      firstCatchUp.reject(closing.signal.reason)
+      await subscription.ended.catch(() => undefined)
+    },
+  }
+}

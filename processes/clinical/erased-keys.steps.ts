@@ -1,0 +1,43 @@
+import { areDone } from '../../commands/clinical/erase-patient.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
+import { ErasureStep } from '../../streams/patient-erasure/events.ts'
+import { ledgerKey, ledgerText } from '../../contracts/clinical/erasure-ledger.ts'
+import { endOpenWork } from './erased-work.steps.ts'
+import { erasureStep } from './erasures.steps.ts'
+
+/** What must be done before the keys are destroyed. */
+const before = ErasureStep.enum.slice(0, ErasureStep.enum.indexOf('keys_destroyed'))
+
+/** The point of no return: afterwards nothing about the patient can be decrypted, in any stream. */
+export const destroyKeys = erasureStep('keys_destroyed', async (patient, deps, todo, context) => {
+  const { orgId, patientId } = patient
+  const { store, vault } = deps
+  const { state } = await store.load(patientErasures.of(orgId, patientId))
+  if (!areDone(state, before)) return { kind: 'retry', after: 10_000, reason: 'earlier_step_open' }
+  if (await endOpenWork(patient, deps, todo, context.now()))
+    return { kind: 'retry', after: 1_000, reason: 'work_was_open' }
+  await vault.eraseSubject(orgId, patientId)
+  store.forgetStates()
+  return undefined
+})
+
+/** The entry of the vault, beside the objects. */
+export const writeLedger = erasureStep('ledger_written', async ({ orgId, patientId }, { vault, objects }) => {
+  const entry = await vault.eraseSubject(orgId, patientId)
+  await objects.put(ledgerKey(entry), Buffer.from(ledgerText(entry)), 'application/json')
+  return undefined
+})
+
+/**
+ * Many erasures share one rewriting, because it locks the table: after one, the next comes when ERASURE_VAULT_HOURS are
+ * over at the latest.
+ */
+export const rewriteVault = erasureStep('vault_rewritten', async ({ orgId, patientId }, deps, _, context) => {
+  const { vault, configuration } = deps
+  const { isAfterErasure, ageMs } = await vault.lastRewrite(orgId, patientId)
+  if (isAfterErasure) return undefined
+  const leftMs = configuration.erasureVaultHours * 3_600_000 - ageMs
+  if (leftMs > 0) return { kind: 'wait', until: new Date(context.now().getTime() + leftMs) }
+  await vault.rewriteFiles()
+  return undefined
+})

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { startPostgres, type EmbeddedPostgres } from '../../../embedded/postgres/start-postgres.ts'
+import { ifPresent } from '../../../platform/kit/error-codes.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+
+const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
+let folder: string
+let server: EmbeddedPostgres
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'destroyed-keys-'))
+  server = await startPostgres({
+    dataDir: join(folder, 'postgres'),
+    port: await freePort(),
+    password: 'secret',
+    databases: ['vault'],
+    rolePasswords: { vault: 'secret-of-the-role' },
+  })
+}, 120_000)
+afterAll(async () => {
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The files that contain the bytes. */
+async function filesWith(bytes: Uint8Array): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    // A file may end while its folder is read.
+    if (entry.isFile() && (await ifPresent(readFile(path)))?.includes(bytes) === true) found.push(path)
+  }
+  return found
+}
+
+it('no file of the vault contains the wrapped key after its destruction and a rewriting', async () => {
+  const vault = await openVault({ url: server.url('vault'), masterKeys })
+  const admin = new Client({ connectionString: server.url('vault') })
+  await admin.connect()
+  await vault.subjectKeyForWriting('org', 'erased')
+  await vault.subjectKeyForWriting('org', 'living')
+  const { rows } = await admin.query<{ id: string; wrapped: Buffer }>(
+    `select id, wrapped from vault_secrets where kind = 'subject' order by id`,
+  )
+  const [erased, living] = rows.map(({ wrapped }) => wrapped)
+  if (erased === undefined || living === undefined) throw new Error('two keys')
+  await vault.eraseSubject('org', 'erased')
+  // The row is empty. Its older version and the log still have the key.
+  expect((await filesWith(erased)).length).toBeGreaterThan(0)
+  expect(await vault.lastRewrite('org', 'erased')).toEqual({ isAfterErasure: false, ageMs: Infinity })
+  expect(await vault.rewriteFiles()).toBe(true)
+  expect(await filesWith(erased)).toEqual([])
+  expect((await filesWith(living)).length).toBeGreaterThan(0)
+  expect(await vault.lastRewrite('org', 'erased')).toMatchObject({ isAfterErasure: true })
+  await admin.end()
+  await vault.close()
+})

@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { requestErasure } from '../../../commands/clinical/erase-patient.ts'
+import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
+import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
+import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import type { DomainEvent, RecordedEvent, Target } from '../../../engine/store/events.ts'
+import { erasuresProcess } from '../../../processes/clinical/erasures.process.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import { images } from '../../../streams/image/aggregate.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
+import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
+import { ErasureStep } from '../../../streams/patient-erasure/events.ts'
+import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
+import { contextOf, observed, streamOfCall } from '../../engine/commands/decision-world.ts'
+import { reviewFact } from '../../streams/ai-review-facts.ts'
+import { taskFact } from '../../streams/human-review-facts.ts'
+import { imageFact } from '../../streams/image-facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
+import { instanceFact } from '../../streams/workflow-facts.ts'
+import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+
+let world: ProcessWorld
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+
+async function recordedIn<State, Event extends DomainEvent>(target: Target<State, Event>, ...events: Event[]) {
+  await execute(world.store, target, () => events, contextOf(world))
+  return target.stream
+}
+
+/** A patient with an identifier, an image, and open work of every kind. Its erasure has started. */
+async function erasing() {
+  const { store, orgId } = world
+  const { objects } = world.deps
+  const owned = { patientId: randomUUID(), organisationId: orgId }
+  const { patientId } = owned
+  const identifier = { scheme: 'nhs', value: randomUUID() }
+  const appended = new Set<string>()
+  const watched = observed(store, (method, parameters) => {
+    if (method === 'append') appended.add(streamOfCall(parameters))
+  })
+  await registerWithIdentifiers(
+    { ...world, store: watched },
+    orgId,
+    {
+      ...owned,
+      givenName: 'Ada',
+      familyName: 'Canary',
+      dob: '1970-02-28',
+      identifiers: [identifier],
+      now: world.now(),
+      fingerprint: null,
+    },
+    contextOf(world),
+  )
+  const [imageId, aiReviewId, taskId, workflowInstanceId, notificationId] = [1, 2, 3, 4, 5].map(() => randomUUID())
+  if (
+    imageId === undefined ||
+    aiReviewId === undefined ||
+    taskId === undefined ||
+    workflowInstanceId === undefined ||
+    notificationId === undefined
+  )
+    throw new Error('five ids')
+  const key = `images/2026-03-01/${orgId}/${imageId}/${imageId}/0a1b2c`
+  const raw = `raw-responses/${orgId}/${aiReviewId}/one`
+  const upload = `uploads/${orgId}/${imageId}/${imageId}`
+  for (const place of [key, raw, upload]) await objects.put(place, Buffer.from('canary'), 'image/jpeg')
+  const { object } = imageFact('ImageReceived').data
+  const review = aiReviews.of(orgId, aiReviewId)
+  const task = humanReviewTasks.of(orgId, taskId)
+  const instance = workflowInstances.of(orgId, workflowInstanceId)
+  const notification = notifications.of(orgId, notificationId)
+  const personal = { phiSubject: patientId, phiKeyOwner: 'organisation' } as const
+  const streams = [
+    await recordedIn(
+      images.of(orgId, imageId),
+      imageFact('ImageDeclared', { ...owned, imageId, closesAt: new Date(world.now().getTime() - 1).toISOString() }),
+      imageFact('ImageReceived', { imageId, object: { ...object, key } }),
+    ),
+    await recordedIn(review, reviewFact('AiReviewRequested', { aiReviewId, orgId, patientId })),
+    await recordedIn(task, taskFact('HumanReviewTaskOpened', { ...owned, taskId, aiReviewId })),
+    await recordedIn(instance, instanceFact('WorkflowInstanceStarted', { ...owned, workflowInstanceId })),
+    await recordedIn(
+      notification,
+      notificationFact('NotificationCreated', { ...personal, notificationId, organisationId: orgId }),
+    ),
+    ...appended,
+  ]
+  const erasure = patientErasures.of(orgId, patientId)
+  const command = {
+    ...owned,
+    reason: 'person_request',
+    reference: null,
+    approvals: 1,
+    actor: null,
+    requestedBy: 'test',
+    now: world.now(),
+  } as const
+  const answering = (state: Parameters<typeof requestErasure>[1]) => {
+    const decision = requestErasure(command, state)
+    if ('refused' in decision) throw new Error(decision.refused)
+    return decision
+  }
+  await execute(store, erasure, answering, contextOf(world))
+  world.vault.closeSubject(orgId, patientId)
+  return { patientId, identifier, erasure, streams, objects: [key, raw, upload], review, task, instance, notification }
+}
+
+type Erasing = Awaited<ReturnType<typeof erasing>>
+
+function depsFor({ streams }: Pick<Erasing, 'streams'>, changes: Partial<ProcessDependencies> = {}) {
+  const configuration = { ...world.deps.configuration, erasureVaultHours: 0 }
+  return {
+    ...world.deps,
+    configuration,
+    async *patientStreams() {
+      yield* streams
+    },
+    ...changes,
+  }
+}
+
+async function eventsOf({ erasure }: Pick<Erasing, 'erasure'>): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for await (const event of world.store.readStream(erasure.stream)) events.push(event)
+  return events
+}
+
+/** Works the list off, as workers do after each crash, until nothing is due. Returns how many runs were cut off. */
+async function workedOff(one: Erasing, deps: ProcessDependencies, rounds = 20): Promise<number> {
+  let failures = 0
+  for (let round = 0; round < rounds; round += 1) {
+    const due = todosAfter(erasuresProcess, await eventsOf(one))
+    if (due.length === 0) return failures
+    for (const row of due)
+      await whenWorkedOff(erasuresProcess, row, deps, world.now()).catch(() => {
+        failures += 1
+      })
+  }
+  return failures
+}
+
+const typesOf = async (one: Erasing) => (await eventsOf(one)).map(({ type }) => type)
+
+async function expectErased(one: Erasing): Promise<void> {
+  const { store, vault, orgId } = world
+  const events = await eventsOf(one)
+  const done = events.flatMap(({ type, data }) =>
+    type === 'PatientErasureStepDone' ? [String(Reflect.get(Object(data), 'step'))] : [],
+  )
+  expect(done.toSorted()).toEqual([...ErasureStep.enum].toSorted())
+  expect(events.at(-1)?.type).toBe('SubjectErased')
+  expect(await vault.subjectKeyForReading(orgId, one.patientId)).toBe('destroyed')
+  for (const key of one.objects) expect(await world.deps.objects.head(key)).toBeUndefined()
+  expect((await store.load(one.review)).state.status).toBe('cancelled')
+  expect((await store.load(one.task)).state.status).toBe('cancelled')
+  expect((await store.load(one.instance)).state.status).toBe('cancelled')
+  expect((await store.load(one.notification)).state.status).toBe('failed')
+  expect([...(await patientsHolding(world, orgId, [one.identifier])).keys()]).toEqual([])
+  const entry = readLedgerEntry(
+    Buffer.from(await world.deps.objects.get(ledgerKey({ orgId, subjectId: one.patientId }))).toString(),
+  )
+  expect(entry && vault.isSigned(entry)).toBe(true)
+}
+
+describe('an erasure', () => {
+  it('ends open work, deletes the objects, frees the identifiers and destroys the key', async () => {
+    const one = await erasing()
+    expect(await workedOff(one, depsFor(one))).toBe(0)
+    await expectErased(one)
+  })
+
+  it.each(
+    ErasureStep.enum
+      .map((step) => step.replaceAll('_', '-'))
+      .flatMap((place) => [`erasure-before-${place}`, `erasure-after-${place}`]),
+  )('is complete after a crash at %s', async (point) => {
+    const one = await erasing()
+    let isAlive = true
+    const failpoint = (name: string) => {
+      if (name !== point || !isAlive) return
+      isAlive = false
+      throw new Error('killed')
+    }
+    expect(await workedOff(one, depsFor(one, { failpoint }))).toBe(1)
+    expect(isAlive).toBe(false)
+    await expectErased(one)
+  })
+
+  it('goes on with the other steps while one fails, and shows its code once', async () => {
+    const one = await erasing()
+    const removeVersions = () => Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
+    const deps = depsFor(one, { objects: { ...world.deps.objects, removeVersions } })
+    expect(await workedOff(one, deps, 4)).toBe(4)
+    const { state } = await world.store.load(one.erasure)
+    expect(state.erasure?.steps.get('objects_deleted')).toEqual({ doneAt: null, errorCode: 'ECONNREFUSED' })
+    expect(state.erasure?.steps.get('work_ended')?.doneAt).toEqual(expect.any(String))
+    expect(await world.vault.subjectKeyForReading(world.orgId, one.patientId)).not.toBe('destroyed')
+    expect((await typesOf(one)).filter((type) => type === 'PatientErasureStepFailed')).toHaveLength(1)
+    await workedOff(one, depsFor(one))
+    await expectErased(one)
+  })
+
+  it('waits for the end of the last upload address', async () => {
+    const one = await erasing()
+    const imageId = randomUUID()
+    const late = images.of(world.orgId, imageId)
+    const closesAt = new Date(world.now().getTime() + 86_400_000).toISOString()
+    await recordedIn(
+      late,
+      imageFact('ImageDeclared', { imageId, organisationId: world.orgId, patientId: one.patientId, closesAt }),
+    )
+    const streams = [...one.streams, late.stream]
+    const deps = depsFor({ streams })
+    await workedOff(one, deps, 3)
+    expect((await world.store.load(one.erasure)).state.erasure?.steps.get('late_objects_deleted')).toBeUndefined()
+    const upload = `uploads/${world.orgId}/${imageId}/${imageId}`
+    await world.deps.objects.put(upload, Buffer.from('late canary'), 'image/jpeg')
+    world.pass(world.configuration.uploadUrlTtlSeconds + 1)
+    await workedOff(one, deps)
+    await expectErased(one)
+    expect(await world.deps.objects.head(upload)).toBeUndefined()
+  })
+
+  it('shares the rewriting of the vault with others', async () => {
+    const [one, other] = [await erasing(), await erasing()]
+    const configuration = { ...world.deps.configuration, erasureVaultHours: 1 }
+    let rewritings = 0
+    const vault = observed(world.vault, (method) => {
+      if (method === 'rewriteFiles') rewritings += 1
+    })
+    await workedOff(one, depsFor(one))
+    await workedOff(other, depsFor(other, { configuration, vault }), 4)
+    expect(rewritings).toBe(0)
+    expect((await typesOf(other)).at(-1)).toBe('PatientErasureStepDone')
+    await workedOff(other, depsFor(other, { vault }))
+    expect(rewritings).toBe(1)
+    await expectErased(other)
+  })
+})
