@@ -6,7 +6,7 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { nameShown } from '../../platform/http/shown-content.ts'
+import { nameShown, requireLiving } from '../../platform/http/shown-content.ts'
 import { personal, type PersonalCategory } from '../../platform/kit/personal-content.ts'
 import { openBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -59,6 +59,7 @@ export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
       if (state.status === 'absent') throw problem('not-found')
       const { rawResponse: stored, patientId } = state
       if (stored === null || patientId === null) throw problem('ai-review-result-missing')
+      requireLiving(request, tenant, { patientId })
       const bytes = await decrypted(deps, tenant, patientId, stored)
       if (request.method === 'GET') {
         const { clientId, actor } = request.caller

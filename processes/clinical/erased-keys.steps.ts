@@ -13,7 +13,7 @@ export const destroyKeys = erasureStep('keys_destroyed', async (patient, deps, t
   const { orgId, patientId } = patient
   const { store, vault } = deps
   const { state } = await store.load(patientErasures.of(orgId, patientId))
-  if (!areDone(state, before)) return { kind: 'retry', after: 10_000, reason: 'earlier_step_open' }
+  if (!areDone(state, before)) return { kind: 'open' }
   if (await endOpenWork(patient, deps, todo, context.now()))
     return { kind: 'retry', after: 1_000, reason: 'work_was_open' }
   await vault.eraseSubject(orgId, patientId)

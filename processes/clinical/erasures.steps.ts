@@ -16,7 +16,8 @@ export interface ErasedPatient {
   readonly erasure: Erasure
 }
 
-type Outcome = Extract<StepOutcome, { kind: 'retry' | 'wait' }> | { readonly kind: 'continue' } | undefined
+/** `open`: an earlier step is open. Its end makes this one due again. */
+type Outcome = Extract<StepOutcome, { kind: 'retry' | 'wait' }> | { readonly kind: 'open' } | undefined
 
 type Work = (patient: ErasedPatient, deps: ProcessDependencies, todo: Todo, context: StepContext) => Promise<Outcome>
 
@@ -45,7 +46,7 @@ export function erasureStep(name: ErasureStep, work: Work): StepRun {
       await execute(store, target, (now) => failStep(failed, now), todo.attempt())
       throw error
     }
-    if (outcome?.kind === 'continue') return { kind: 'done', continues: true }
+    if (outcome?.kind === 'open') return { kind: 'done' }
     if (outcome !== undefined) return outcome
     failpoint(`erasure-after-${place}`)
     const done = { patientId, step: name, now: context.now() }

@@ -4,6 +4,9 @@ import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { accessLogFact, accessMonthFact } from '../../test/streams/access-log-facts.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
+import { ErasureStep } from '../../streams/patient-erasure/events.ts'
+import { erasureFact } from '../../test/streams/patient-erasure-facts.ts'
 import { exportFact } from '../../test/streams/audit-export-facts.ts'
 import { accessFact } from '../../test/streams/ai-review-facts.ts'
 import { writeProbeFact } from '../../test/streams/facts.ts'
@@ -34,6 +37,7 @@ export function seeRecord(story: Story, random: SeededRandom, text: string): voi
   // The access of a count may be gone.
   story.append(orgId, stream, ...(random.oneIn(8) ? [] : [seen]), again)
   exportPatient(story, accessId, at)
+  if (accessId.charCodeAt(0) % 2 === 0) erasePatient(story)
   if (random.oneIn(4))
     story.append(orgId, accessMonths.of(`${month}.${at}`).stream, accessMonthFact('AccessMonthEnded', { month }))
   if (random.oneIn(4)) story.append(orgId, writeProbes.of(story.id(random)).stream, writeProbeFact('WriteProbed'))
@@ -51,6 +55,28 @@ function exportPatient(story: Story, exportId: string, at: string): void {
     exportFact('AuditExportRequested', { exportId, organisationId: orgId, patientId, requestedAt: at }),
     exportFact(end, { exportId, patientId }),
     exportFact('AuditExportRemoved', { exportId }),
+  )
+}
+
+/** Somebody asks for the erasure of a patient, and it runs to its end. Nothing is random here either. */
+function erasePatient(story: Story): void {
+  const [patient] = story.patients
+  if (patient === undefined) return
+  const { id: patientId, orgId } = patient
+  const owned = { patientId, organisationId: orgId }
+  story.append(
+    orgId,
+    patientErasures.of(orgId, patientId).stream,
+    erasureFact('LegalHoldPlaced', owned),
+    erasureFact('LegalHoldReleased', { patientId }),
+    erasureFact('PatientErasureRequested', owned),
+    erasureFact('PatientErasureCancelled', { patientId }),
+    erasureFact('PatientErasureRequested', owned),
+    erasureFact('PatientErasureApproved', { patientId }),
+    erasureFact('PatientErasureStarted', owned),
+    erasureFact('PatientErasureStepFailed', { patientId }),
+    ...ErasureStep.enum.map((step) => erasureFact('PatientErasureStepDone', { patientId, step })),
+    erasureFact('SubjectErased', owned),
   )
 }
 

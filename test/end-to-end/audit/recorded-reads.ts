@@ -19,7 +19,7 @@ import { lesionSteps } from '../../streams/workflow-facts.ts'
 export interface Read {
   readonly operation: string
   readonly path: string
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PATCH'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH'
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly status: number
@@ -60,6 +60,7 @@ const scopes = [
   'notifications:send',
   'notifications:read',
   'notifications:admin',
+  'patients:erase',
 ]
 
 /** An organisation with one record of each kind about a patient, a second patient with a case, and every personal read. */
@@ -160,12 +161,17 @@ export async function openOrganisationOfReads(platform: Connecting): Promise<Org
   const etag = async (path: string) => String((await expecting(200, api.call(path))).headers.get('etag'))
   const patientPath = `/v1/clinical-api/patients/${patient}`
   const casePath = `/v1/clinical-api/cases/${caseId}`
+  const holdPath = `${patientPath}/legal-hold`
+  const hold = { method: 'PUT', body: { reason: 'A lawsuit' } } as const
+  await expecting(200, api.call(holdPath, hold))
   const reads: Read[] = [
     shown('getPatient', patientPath, 'record'),
     { ...shown('getPatient', `${patientPath}?${org}`, 'record'), by: 'platform' },
     { ...shown('getPatient', patientPath, 'record'), by: 'actor' },
     shown('listPatients', `/v1/clinical-api/patients?identifier=${encodeURIComponent(mrn)}`, 'record'),
     { ...shown('correctPatient', patientPath, 'record'), method: 'PATCH', body: {} },
+    shown('getLegalHold', holdPath, 'record'),
+    { ...shown('placeLegalHold', holdPath, 'record'), ...hold },
     shown('getCase', casePath, 'record'),
     shown('listCases', `/v1/clinical-api/cases?patient_id=${patient}`, 'record'),
     {

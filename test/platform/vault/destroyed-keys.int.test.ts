@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 /** The files that contain the bytes. */
-async function filesWith(bytes: Uint8Array): Promise<readonly string[]> {
+async function filesWith(bytes: Buffer): Promise<readonly string[]> {
   const found: string[] = []
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)

@@ -53,7 +53,8 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   const erased = { org_id: 'org', subject_id: 'patient-9', erased_at: now.toISOString(), signature: 'of the original' }
   const lines = [JSON.stringify(erased)]
   // Two backups contain the same entry.
-  for (const _ of [1, 2]) await restore.addErasures(inOrder(lines))
+  await restore.addErasures(inOrder(lines))
+  await restore.addErasures(inOrder(lines))
   await expect(restore.table('vault_new', inOrder([]))).rejects.toThrow('a newer version made it')
   await restore.close()
   await expect(openVaultRestore(target.vaultUrl, masterKeys)).rejects.toThrow('not empty')
