@@ -1,5 +1,6 @@
 import { commandMutants } from './command-mutants.ts'
 import { concurrencyKeyMutants } from './concurrency-key-mutants.ts'
+import { erasureMutants } from './erasure-mutants.ts'
 import { imageMutants } from './image-mutants.ts'
 import { inlineImageMutants } from './inline-image-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -18,6 +19,7 @@ import { workflowMutants } from './workflow-mutants.ts'
 
 export const allMutants: readonly Mutant[] = [
   ...commandMutants,
+  ...erasureMutants,
   ...imageMutants,
   ...inlineImageMutants,
   ...notificationMutants,

@@ -1,0 +1,68 @@
+import type { Mutant } from './mutant.ts'
+
+const decisions = 'test/commands/clinical/erase-patient.unit.test.ts'
+const steps = 'test/processes/clinical/erasure-steps.int.test.ts'
+const followed = 'test/contracts/clinical/followed-erasures.int.test.ts'
+const vault = 'test/platform/vault/vault.int.test.ts'
+
+export const erasureMutants: readonly Mutant[] = [
+  {
+    name: 'erased-despite-hold',
+    fault: 'an erasure starts while a legal hold forbids it',
+    file: 'commands/clinical/erase-patient.ts',
+    at: 'requestErasure / isHeld()',
+    becomes: 'false',
+    caughtBy: { [decisions]: 'stops request and approval while it is in force' },
+  },
+  {
+    name: 'erasure-approved-alone',
+    fault: 'one person asks for an erasure and approves it',
+    file: 'commands/clinical/erase-patient.ts',
+    at: 'approveErasure / === 3',
+    becomes: 'false',
+    caughtBy: { [decisions]: 'starts when another user approves it' },
+  },
+  {
+    name: 'key-before-objects',
+    fault: 'the key is destroyed while objects of the patient remain',
+    file: 'processes/clinical/erased-keys.steps.ts',
+    at: 'destroyKeys / areDone()',
+    becomes: 'true',
+    caughtBy: { [steps]: 'goes on with the other steps while one fails, and shows its code once' },
+  },
+  {
+    name: 'late-upload-kept',
+    fault: 'an upload by an address from before the erasure stays',
+    file: 'processes/clinical/erased-objects.steps.ts',
+    at: 'deleteLateObjects / ?',
+    becomes: 'undefined',
+    caughtBy: { [steps]: 'waits for the end of the last upload address' },
+  },
+  {
+    name: 'recorded-after-erasure',
+    fault: 'a request records something about a patient whose erasure has begun',
+    file: 'contracts/clinical/erasure-guard.ts',
+    at: 'createErasureGuard / isClosed()',
+    becomes: 'false',
+    caughtBy: { [followed]: 'a request records nothing about a patient whose erasure another process began' },
+  },
+  {
+    name: 'closed-key-encrypts',
+    fault: 'the key of a patient encrypts after the erasure has begun',
+    file: 'platform/vault/vault.ts',
+    at: 'Vault / subjectKeyForWriting / has()',
+    becomes: 'false',
+    caughtBy: { [vault]: 'a closed key encrypts nothing more, and opens what it encrypted' },
+  },
+  {
+    name: 'forged-erasure-applied',
+    fault: 'an entry of the ledger that nobody signed destroys a key',
+    file: 'platform/vault/vault.ts',
+    at: 'Vault / isSigned / areEqualSecrets()',
+    becomes: 'true',
+    caughtBy: {
+      'test/app/erasure-ledger.int.test.ts':
+        'an entry of the object store destroys a key that exists, and an altered one does nothing',
+    },
+  },
+]
