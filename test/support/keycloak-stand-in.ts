@@ -27,6 +27,8 @@ export interface KeycloakStandIn {
   signIn(address: string, externalId: string, changes?: Partial<IssuedClaims>): string
   /** A realm without unmanaged attributes drops ours. */
   keepsAttributes: boolean
+  /** The account that is signed in in the browser. Then the address of a sign-in sends the browser back at once. */
+  signedIn: string | undefined
   close(): Promise<void>
 }
 
@@ -72,7 +74,7 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   const mails: string[] = []
   const faults: { readonly call: RegExp; readonly fault: Fault }[] = []
   let token = randomUUID()
-  const standIn = { keepsAttributes: true }
+  const standIn: Pick<KeycloakStandIn, 'keepsAttributes' | 'signedIn'> = { keepsAttributes: true, signedIn: undefined }
   const realmKey = newSigningKey()
   const otherKey = newSigningKey()
   const codes = new Map<string, { readonly challenge: string; readonly idToken: string }>()
@@ -100,11 +102,15 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   function answer(
     method: string,
     url: URL,
-    authorization: string | undefined,
+    { authorization, host }: IncomingMessage['headers'],
     body: string,
   ): [number, unknown, string?] {
     const { pathname, searchParams } = url
     if (pathname === `${realm}/protocol/openid-connect/certs`) return [200, { keys: [realmKey.publicJwk] }]
+    if (pathname === `${realm}/protocol/openid-connect/auth` && standIn.signedIn !== undefined) {
+      const issuer = `http://${host}${realm}`
+      return [303, undefined, signIn(issuer, url.href, standIn.signedIn)]
+    }
     const form = new URLSearchParams(body)
     if (form.get('grant_type') === 'authorization_code') {
       const code = codes.get(form.get('code') ?? '')
@@ -163,7 +169,7 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
     if (fault === 'hang') return
     if (fault === 'cut-before') return void response.destroy()
     if (typeof fault === 'object') return void response.writeHead(fault.status, { location: '/elsewhere' }).end('{}')
-    const [status, content, location] = answer(method, url, request.headers.authorization, body)
+    const [status, content, location] = answer(method, url, request.headers, body)
     if (fault === 'cut-after') return void response.destroy()
     if (fault === 'not-json') return void response.writeHead(200).end('<html>')
     if (fault === 'endless') return void response.writeHead(200).end(`[${' '.repeat(1024 * 1024)}]`)

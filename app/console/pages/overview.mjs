@@ -91,6 +91,8 @@ function Overview({ overview }) {
 
 /** @param {{ problems: Overview['problems'] }} props */
 function Problems({ problems }) {
+  const hasGroups = problems.some(({ code }) => code === 'work-failing')
+  const groups = useAnswer(hasGroups ? '/operations/groups?limit=100' : null)
   const { t, count, problem: textsOf } = useTexts()
   if (problems.length === 0) return html`<p class="none">${t('None')}</p>`
   return html`<ul class="problems">
@@ -98,9 +100,13 @@ function Problems({ problems }) {
       const { code, severity, subject, since, runbook } = problem
       const { title, remedy } = textsOf(code)
       const page = pageOf(problem)
+      const group = groups.data?.data.find(
+        (/** @type {import('./api.mjs').Schema<'FailureGroup'>} */ { id }) => id === subject,
+      )
       return html`<li data-testid="problem" data-code=${code} data-subject=${subject} data-status=${severity}>
         <h3><${Badge} value=${severity} /> ${title}: <code>${subject}</code></h3>
         <p>${t('Since')} <${When} at=${since} /> · ${t('Count')} ${count(problem.count)}</p>
+        ${group !== undefined && html`<p><code>${group.process}/${group.step}</code> <${ErrorOf} error=${group.error} /></p>`}
         <p>
           ${remedy}
           <small>${runbook}</small>

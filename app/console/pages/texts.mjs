@@ -9,6 +9,7 @@ const german = {
   Actions: 'Aktionen',
   Actor: 'Wer',
   All: 'Alle',
+  'All groups': 'Alle Gruppen',
   Apply: 'Anwenden',
   Calls: 'Aufrufe',
   Cancel: 'Abbrechen',
@@ -53,7 +54,6 @@ const german = {
   'No access': 'Kein Zugang',
   'No answer. Trying again. What is shown may be old.':
     'Keine Antwort. Neuer Versuch folgt. Die Anzeige kann alt sein.',
-  'No group': 'Alle Gruppen',
   None: 'Keine',
   Notifications: 'Benachrichtigungen',
   'Not signed in': 'Nicht angemeldet',

@@ -17,7 +17,7 @@ export function WorkPage() {
   )
   return html`
     <${Section} heading="Failure groups">
-      ${group !== null && html`<p><a href=${addressWith({ group: null, cursor: null })}>${t('No group')}</a></p>`}
+      ${group !== null && html`<p><a href=${addressWith({ group: null, cursor: null })}>${t('All groups')}</a></p>`}
       <${Answer} answer=${groups}>
         ${(/** @type {any} */ answer) =>
           html`<${Table}

@@ -1,0 +1,325 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { textAt } from '../../../app/demo/members.ts'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { keycloakEnv, startKeycloakStandIn } from '../../support/keycloak-stand-in.ts'
+import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+} from '../../support/main-job.ts'
+import { waitFor } from '../../support/platform.ts'
+import { browserPath, openChromium } from './chromium.ts'
+
+/** Pictures for the guide are written if this names a folder. */
+const pictures = process.env['CONSOLE_PICTURES']
+const pages = [
+  '/console',
+  '/console/work',
+  '/console/read-models',
+  '/console/webhooks',
+  '/console/log',
+  '/console/access',
+]
+const hostileName = `<img src=x onerror="document.title='hit'"> & "Ada"`
+
+let inProcess: InProcessPlatform
+let browser: Browser
+let pool: Pool
+let baseUrl: string
+let atConsole: { readonly email: string; readonly password: string }
+/** An analysis that has ended. */
+let assessmentId: string
+const contexts: BrowserContext[] = []
+/** What the pages wrote to the console of the browser, without refused requests. */
+const complaints: string[] = []
+
+describe.skipIf(browserPath === undefined)('the pages of the console', () => {
+  beforeAll(async () => {
+    inProcess = await startInProcessPlatform({ WEBHOOK_RETRY_SCHEDULE_MS: '0,60000,60000' })
+    const { credentials } = inProcess.platform
+    baseUrl = credentials.base_url
+    atConsole = credentials.console ?? { email: '', password: '' }
+    pool = createPool({ url: inProcess.databaseUrl, max: 2 })
+    browser = await openChromium()
+    await someWork()
+  }, 180_000)
+  afterAll(async () => {
+    await browser.close()
+    await pool.end()
+    await inProcess.close()
+  })
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()))
+    expect(complaints.splice(0)).toEqual([])
+  })
+
+  /** An analysis that ends well, and one whose webhook nobody takes. */
+  async function someWork(): Promise<void> {
+    const { api, terms } = inProcess
+    assessmentId = await requestAssessment(
+      api,
+      assessmentBody(await consentedPatient(api, terms), [await photograph()]),
+    )
+    await endOf(api, assessmentId)
+    const url = `http://127.0.0.1:${await freePort()}/hook`
+    const subscription = { url, event_types: ['assessment.failed'] }
+    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscription }))
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
+  }
+
+  async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+    contexts.push(context)
+    const page = await context.newPage()
+    page.on('pageerror', ({ message }) => complaints.push(message))
+    page.on('console', (message) => {
+      const isRefusal = /status of (401|403|404)/.test(message.text())
+      if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
+    })
+    return page
+  }
+
+  async function signIn(page: Page, email = atConsole.email): Promise<void> {
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill(atConsole.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  /** The page of a person who is signed in. */
+  async function signedIn(path: string, email?: string, options: Parameters<Browser['newContext']>[0] = {}) {
+    const page = await openPage(options)
+    await page.goto(baseUrl + path)
+    await page.getByTestId('sign-in').click()
+    await signIn(page, email)
+    await page.getByTestId('user').waitFor()
+    return page
+  }
+
+  async function picture(page: Page, name: string): Promise<void> {
+    if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+  }
+
+  /** A user with a role of these permissions. */
+  async function person(email: string, permissions: readonly string[]): Promise<{ readonly roleId: string }> {
+    const { org_id: orgId } = inProcess.platform.credentials
+    const role = { organisationId: orgId, name: `${hostileName} ${email}`, permissions }
+    const roleId = textAt((await expecting(201, administer('/v1/admin/roles', role))).body, 'id')
+    const user = { email, displayName: hostileName, userType: 'admin', roleId }
+    await expecting(201, administer(`/v1/admin/users?org_id=${orgId}`, user))
+    return { roleId }
+  }
+
+  function administer(path: string, body: object, method = 'POST') {
+    const headers = { 'x-admin-api-secret': inProcess.platform.credentials.admin_api_secret ?? '' }
+    return inProcess.api.call(path, { method, body, headers })
+  }
+
+  it('send a person to the form and back to the page, and show who is signed in', async () => {
+    const page = await signedIn('/console/work?state=failing')
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/console/work?state=failing')
+    expect(await page.getByTestId('user').textContent()).toBe('Demo Operator')
+    expect(await page.getByLabel('State').inputValue()).toBe('failing')
+  })
+
+  it('show on the overview what is wrong, and lead to its items', async () => {
+    const page = await signedIn('/console')
+    const problem = page.locator('[data-testid=problem][data-code=work-failing]')
+    await problem.waitFor()
+    expect(await page.getByTestId('status').getAttribute('data-status')).toBe('warning')
+    expect(await page.getByTestId('system').count()).toBe(5)
+    expect(await page.getByTestId('process').count()).toBeGreaterThan(0)
+    await picture(page, 'overview')
+    const group = await problem.getAttribute('data-subject')
+    await problem.getByRole('link').click()
+    await page.locator(`[data-testid=group][data-id="${group}"]`).waitFor()
+    await page.getByTestId('item').first().waitFor()
+    expect(await page.getByTestId('item').count()).toBe(1)
+    await picture(page, 'work')
+  })
+
+  it('show read models and receivers of webhooks', async () => {
+    const page = await signedIn('/console/read-models')
+    await page.locator('[data-testid=projector][data-name=patients]').waitFor()
+    await picture(page, 'read-models')
+    await page.goto(`${baseUrl}/console/webhooks`)
+    await page.getByTestId('endpoint').waitFor()
+    await page.getByTestId('item').first().waitFor()
+    await picture(page, 'webhooks')
+  })
+
+  it.each([...pages, '/console/subjects/'])(
+    'have no fault of accessibility in both colours, and fit 400 pixels: %s',
+    async (path) => {
+      const address = path.endsWith('/') ? path + assessmentId : path
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await signedIn(address, undefined, { colorScheme, viewport: { width: 400, height: 800 } })
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+        const { violations } = await new AxeBuilder({ page }).analyze()
+        expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400)
+        for (const role of ['main', 'navigation'] as const) expect(await page.getByRole(role).count()).toBe(1)
+        expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
+        if (path === '/console') await picture(page, `overview-400-${colorScheme}`)
+      }
+    },
+  )
+
+  it('have a form and messages without a fault of accessibility', async () => {
+    const page = await openPage()
+    for (const path of ['/console/development-sign-in', '/console']) {
+      await page.goto(baseUrl + path)
+      await page.getByTestId('sign-in').waitFor()
+      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([])
+    }
+  })
+
+  it('are German where the browser prefers it, and in the language that the person chooses', async () => {
+    const page = await signedIn('/console', undefined, { locale: 'de-DE' })
+    await page.getByRole('heading', { level: 1, name: 'Überblick' }).waitFor()
+    await page.getByTestId('status').waitFor()
+    await picture(page, 'overview-german')
+    await page.getByTestId('language').selectOption('en')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await page.locator('html').getAttribute('lang')).toBe('en')
+    await page.goto(`${baseUrl}/console/work`)
+    await page.getByRole('heading', { level: 1, name: 'Work' }).waitFor()
+  })
+
+  it('can be used with the keyboard alone', async () => {
+    const page = await openPage()
+    await page.goto(`${baseUrl}/console/development-sign-in`)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(atConsole.email)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(atConsole.password)
+    await page.keyboard.press('Enter')
+    await page.getByTestId('user').waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement?.className')).toBe('skip')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement?.id')).toBe('main')
+  })
+
+  it('write hostile names as texts', async () => {
+    await person('hostile@example.org', ['operations:read', 'users:admin', 'auth:admin'])
+    const page = await signedIn('/console/access', 'hostile@example.org')
+    expect(await page.getByTestId('user').textContent()).toBe(hostileName)
+    await page.getByTestId('role').filter({ hasText: 'hostile@example.org' }).waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+    expect(await page.title()).not.toBe('hit')
+    await picture(page, 'access')
+  })
+
+  it('show that the session has ended while the page was open', async () => {
+    const page = await signedIn('/console')
+    await page.getByTestId('status').waitFor()
+    await pool.query('delete from runtime.console_sessions')
+    await page.getByTestId('sign-in').waitFor()
+    expect(await page.getByTestId('status').count()).toBe(0)
+    await page.getByTestId('sign-in').click()
+    await signIn(page)
+    await page.getByTestId('status').waitFor()
+  })
+
+  it('show that the permission was taken away while the page was open', async () => {
+    const { roleId } = await person('losing@example.org', ['operations:read'])
+    const page = await signedIn('/console', 'losing@example.org')
+    await page.getByTestId('status').waitFor()
+    await expecting(200, administer(`/v1/admin/roles/${roleId}`, { permissions: [] }, 'PATCH'))
+    await page.getByTestId('denied').waitFor()
+    expect(await page.getByTestId('status').count()).toBe(0)
+  })
+
+  it('sign out, and a stranger gets no data with the way back', async () => {
+    const page = await signedIn('/console')
+    await page.getByTestId('sign-out').click()
+    await page.getByTestId('sign-in').waitFor()
+    await page.goBack()
+    await page.getByTestId('sign-in').waitFor()
+    expect(await page.getByTestId('status').count()).toBe(0)
+  })
+
+  it('open for a signed-in person who follows a link from another site', async () => {
+    const page = await signedIn('/console')
+    const other = await listening(`<!doctype html><title>Other</title><a href="${baseUrl}/console/work">work</a>`)
+    try {
+      // Another host name is another site.
+      await page.goto(`http://localhost:${portOf(other)}/`)
+      await page.getByRole('link').click()
+      await page.getByTestId('user').waitFor()
+    } finally {
+      other.close()
+      other.closeAllConnections()
+    }
+  })
+
+  it('are in no frame of another site', async () => {
+    const page = await openPage()
+    const other = await listening(`<!doctype html><title>Other</title><iframe src="${baseUrl}/console"></iframe>`)
+    try {
+      await page.goto(`http://localhost:${portOf(other)}/`)
+      await waitFor('the refusal of the frame', () =>
+        complaints.some((text) => text.includes('frame')) ? true : undefined,
+      )
+      expect(await page.frameLocator('iframe').getByRole('main').count()).toBe(0)
+    } finally {
+      complaints.length = 0
+      other.close()
+      other.closeAllConnections()
+    }
+  })
+})
+
+describe.skipIf(browserPath === undefined)('a sign-in at a Keycloak on another site', () => {
+  it('ends at the page, without a loop', async () => {
+    const keycloak = await startKeycloakStandIn()
+    // Another host name is another site: after its redirect the browser sends no strict cookie.
+    const url = keycloak.url.replace('127.0.0.1', 'localhost')
+    const other = await startInProcessPlatform({ IDP_MODE: 'keycloak', ...keycloakEnv(url) })
+    const chromium = await openChromium()
+    try {
+      const { base_url: ownUrl, org_id: orgId, admin_api_secret: secret } = other.platform.credentials
+      const headers = { 'x-admin-api-secret': secret ?? '' }
+      const role = { organisationId: orgId, name: 'Operators', permissions: ['operations:read'] }
+      const { body } = await expecting(201, other.api.call('/v1/admin/roles', { body: role, headers }))
+      const user = { email: 'a@example.org', displayName: 'Ada', userType: 'admin', roleId: textAt(body, 'id') }
+      await expecting(201, other.api.call(`/v1/admin/users?org_id=${orgId}`, { body: user, headers }))
+      keycloak.signedIn = [...keycloak.accounts.values()].find(({ email }) => email === user.email)?.id
+      const page = await chromium.newPage()
+      let visits = 0
+      page.on('framenavigated', () => (visits += 1))
+      await page.goto(`${ownUrl}/console/webhooks`)
+      await page.getByTestId('sign-in').click()
+      await page.getByTestId('user').waitFor()
+      expect(page.url()).toBe(`${ownUrl}/console/webhooks`)
+      // The page, the callback, and the page again.
+      expect(visits).toBe(3)
+    } finally {
+      await chromium.close()
+      await other.close()
+      await keycloak.close()
+    }
+  })
+})
+
+async function listening(html: string): Promise<Server> {
+  const server = createServer((_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(html))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}
