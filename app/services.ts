@@ -86,7 +86,16 @@ export type ServiceDependencies = AssessmentDependencies &
 export function consoleServicesOf(deps: ServiceDependencies): readonly Service[] {
   const mounts = ['console'] as const
   return [
-    { prefix: 'operations', documentedAt: 'prefixed', mounts, routes: (app) => operationsRoutes(app, deps) },
+    {
+      prefix: 'operations',
+      documentedAt: 'prefixed',
+      mounts,
+      routes: (app) => {
+        operationsRoutes(app, deps)
+        retryRoutes(app, deps)
+        projectionRoutes(app, deps)
+      },
+    },
     { prefix: 'audit', documentedAt: 'prefixed', mounts, routes: (app) => timelineRoute(app, deps) },
     { prefix: 'auth', documentedAt: 'prefixed', mounts, routes: (app) => authReadRoutes(app, deps) },
     {

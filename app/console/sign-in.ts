@@ -31,7 +31,15 @@ interface SignInDependencies extends ConsoleDependencies {
   readonly sessions: Sessions
   /** Undefined with the mock of the identity provider. */
   readonly identity: Identity | undefined
+  readonly record: RecordSession
 }
+
+/** Records an action of a person before it takes effect. */
+export type RecordSession = (
+  action: 'console.sign_in' | 'console.sign_out',
+  userId: string,
+  request: FastifyRequest,
+) => Promise<void>
 
 /** How a session begins: at Keycloak, or in development with the form. */
 export function signInRoutes(app: FastifyInstance, deps: SignInDependencies): void {
@@ -66,6 +74,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDependencies): vo
   }
 
   async function begin(request: FastifyRequest, { userId, orgId }: Person, idToken?: string): Promise<string> {
+    await deps.record('console.sign_in', userId, request)
     return sessions.start({ userId, orgId, former: sessions.former(request), idToken })
   }
 

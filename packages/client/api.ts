@@ -4093,7 +4093,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {unknown} */
-            action: "step.retry" | "group.retry" | "projection.rebuild" | "projection.verify" | "projection.retry" | "projection.rollback" | "projection.skip" | "operator.create" | "administrator_secret.use";
+            action: "step.retry" | "group.retry" | "projection.rebuild" | "projection.verify" | "projection.retry" | "projection.rollback" | "projection.skip" | "console.sign_in" | "console.sign_out" | "operator.create" | "administrator_secret.use";
             actor: {
                 /** @enum {unknown} */
                 kind: "user" | "client" | "command" | "bootstrap";

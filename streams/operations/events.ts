@@ -13,6 +13,8 @@ export const OperatorAction = Type.Enum([
   'projection.retry',
   'projection.rollback',
   'projection.skip',
+  'console.sign_in',
+  'console.sign_out',
   'operator.create',
   'administrator_secret.use',
 ])

@@ -72,8 +72,11 @@ function itemsPath() {
   return `/operations/steps?${search.toString()}`
 }
 
-/** Programs that do not name it retry nothing. @param {object} one */
-const isRetryable = (one) => Reflect.get(one, 'retryable') === true
+/** Failing work that no retry has in hand, and that may be tried again. @param {any} one */
+const isRetryable = (one) =>
+  one.retryable !== false && one.count !== 0 && one.retry?.ended_at !== null && isFailing(one.state)
+/** A group has no state: all its items fail. @param {string | undefined} state */
+const isFailing = (state) => state === undefined || ['failing', 'parked', 'failed'].includes(state)
 
 /** @param {{ of: any }} props */
 function RetryOf({ of: { retry } }) {

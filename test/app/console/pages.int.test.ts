@@ -148,6 +148,40 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await picture(page, 'work')
   })
 
+  it('retry a failing group after one question, and show how far the retry is', async () => {
+    const page = await signedIn('/console/work')
+    const group = page.getByTestId('group').first()
+    const subject = await group.getAttribute('data-id')
+    await group.getByTestId('action-retry').click()
+    await group.getByRole('button', { name: 'Cancel' }).click()
+    await group.getByTestId('action-retry').click()
+    await picture(page, 'work-retry')
+    await group.getByTestId('confirm').click()
+    await page.getByTestId('notice').filter({ hasText: 'The retry has begun' }).waitFor()
+    await group.getByTestId('retry').filter({ hasText: 'Failed 1' }).waitFor()
+    await page.goto(`${baseUrl}/console/access`)
+    await page
+      .getByTestId('action')
+      .filter({ hasText: 'group.retry' })
+      .filter({ hasText: subject ?? '' })
+      .waitFor()
+  })
+
+  it('offer no action without the permission to write', async () => {
+    await person('reading@example.org', ['operations:read'])
+    const page = await signedIn('/console/work', 'reading@example.org')
+    await page.getByTestId('group').first().waitFor()
+    expect(await page.getByTestId('action-retry').count()).toBe(0)
+  })
+
+  it('have a read model verified, and show the outcome', async () => {
+    const page = await signedIn('/console/read-models')
+    const projector = page.locator('[data-testid=projector][data-name=patients]')
+    await projector.getByTestId('action-verify').click()
+    await projector.getByTestId('confirm').click()
+    await projector.locator('[data-testid=operation][data-status=done]').waitFor({ timeout: 45_000 })
+  })
+
   it('show read models and receivers of webhooks', async () => {
     const page = await signedIn('/console/read-models')
     await page.locator('[data-testid=projector][data-name=patients]').waitFor()

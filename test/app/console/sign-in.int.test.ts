@@ -347,6 +347,36 @@ describe('the rights of the person', () => {
     expect([status, at(body, 'code')]).toEqual([403, 'permission-missing'])
   })
 
+  it('sign-ins and sign-outs are actions that every operator sees', async () => {
+    const browser = await signedIn()
+    const { body: session } = await browser.get('/console/session')
+    const user = { kind: 'user', id: textAt(session, 'user', 'id') }
+    await browser.post('/console/sign-out', { headers: { 'x-csrf-token': textAt(session, 'csrf_token') } })
+    const other = await signedIn()
+    await waitFor('the actions', async () => {
+      const { body } = await other.get('/console/api/v1/operations/actions?limit=3')
+      const data = at(body, 'data')
+      const found = Array.isArray(data) ? data.map((one) => [at(one, 'action'), at(one, 'actor')]) : []
+      const expected = ['console.sign_in', 'console.sign_out', 'console.sign_in'].map((action) => [action, user])
+      return JSON.stringify(found) === JSON.stringify(expected) ? true : undefined
+    })
+  })
+
+  it('a retry needs the permission to write, and a token of the session', async () => {
+    await person('looking@example.org', ['operations:read'])
+    const browser = openBrowser(baseUrl)
+    await signIn(browser, 'looking@example.org')
+    const path = '/console/api/v1/operations/groups/0190b0a0-0000-7000-8000-000000000001/retry'
+    const headers = { 'x-csrf-token': await csrfToken(browser) }
+    const refused = await browser.post(path, { json: {}, headers })
+    expect([refused.status, at(refused.body, 'code')]).toEqual([403, 'permission-missing'])
+    const writer = await signedIn()
+    const without = await writer.post(path, { json: {} })
+    expect([without.status, at(without.body, 'code')]).toEqual([403, 'csrf-refused'])
+    const unknown = await writer.post(path, { json: {}, headers: { 'x-csrf-token': await csrfToken(writer) } })
+    expect(unknown.status).toBe(404)
+  })
+
   it('pages are linked below the console', async () => {
     const browser = await signedIn()
     const { headers, status } = await browser.get('/console/api/v1/operations/projections?limit=1')
