@@ -129,7 +129,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         timelineRoute(app, deps)
         asOfRoutes(app, deps)
         logRoutes(app, deps)
-        accessRoutes(app, deps)
+        accessRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
         exportWriteRoute(app, deps)
         exportReadRoute(app, deps)
       },
@@ -223,7 +223,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         })
         suppressionWriteRoutes(app, {
           ...deps,
-          ownerOfSuppression: ownerIn(deps, (id) => getSuppression(deps.pool, null, id)),
+          ownerOfSuppression: ownerIn(deps, (id) => getSuppression(deps, null, id)),
         })
         preferenceWriteRoutes(app, deps)
         unsubscribeRoutes(app, deps)

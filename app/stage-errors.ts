@@ -12,6 +12,7 @@ import {
 } from '../engine/store/errors.ts'
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../platform/database/database.ts'
 import { problem, type Problem } from '../platform/http/problems.ts'
+import { MissingKeyError } from '../platform/kit/key-vault.ts'
 
 /**
  * Translates errors of lower layers (a dependency is away, a race is lost) for the caller; undefined for all others.
@@ -27,6 +28,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (isOfNewerVersion(error)) return problem('written-by-newer-version', { cause: error, retryAfterSeconds: 2 })
   if (
     error instanceof UndecodableEventError ||
+    error instanceof MissingKeyError ||
     error instanceof StreamRevivedError ||
     error instanceof StreamTombstonedError ||
     error instanceof StreamTruncatedError

@@ -48,7 +48,7 @@ export function createConsole(deps: ConsoleDependencies): Console {
 
   /** @throws Problem `session-missing` for a user who is not active any more */
   async function personIn(session: Session): Promise<Person> {
-    const person = await presentPerson(pool, session)
+    const person = await presentPerson(deps, session)
     if (person !== undefined) return person
     await sessions.endAllOf(session.userId)
     throw problem('session-missing')

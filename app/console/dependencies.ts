@@ -1,4 +1,5 @@
 import type { UserDependencies } from '../../commands/users/registration-attempt.ts'
+import type { Keys } from '../../engine/reads/opened.ts'
 import type { ReadDependencies } from '../../engine/reads/read-route.ts'
 import type { Service } from '../../platform/http/service.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
@@ -6,7 +7,7 @@ import type { Vault } from '../../platform/vault/vault.ts'
 
 export interface ConsoleDependencies
   extends Pick<ReadDependencies, 'pool' | 'isCurrent'>, Pick<UserDependencies, 'store' | 'configuration' | 'now'> {
-  readonly vault: Pick<Vault, 'secret'> & UserDependencies['vault']
+  readonly vault: Pick<Vault, 'secret'> & UserDependencies['vault'] & Keys
   readonly egress: Egress
   /** The services whose answers the pages show. */
   readonly services: readonly Service[]

@@ -1,7 +1,7 @@
 import type { Actor, Caller } from '../../platform/http/access.ts'
 import { consoleClient } from '../../platform/http/access.ts'
 import { Problem } from '../../platform/http/problems.ts'
-import type { Pool } from '../../platform/database/database.ts'
+import type { OpeningReads } from '../../engine/reads/opened.ts'
 import { getUser, getUserByExternalId, type MembershipView, type UserView } from '../../read-api/users/queries.ts'
 import type { SignedIn } from './sessions.ts'
 
@@ -27,19 +27,19 @@ export function callerOf({ actor }: Person): Caller {
 }
 
 /** The person of a session as the read model has it. Undefined unless the user is active. */
-export async function presentPerson(pool: Pool, { userId, orgId }: SignedIn): Promise<Person | undefined> {
-  const user = await activeUser(getUser(pool, null, userId))
+export async function presentPerson(reads: OpeningReads, { userId, orgId }: SignedIn): Promise<Person | undefined> {
+  const user = await activeUser(getUser(reads, null, userId))
   const membership = user?.memberships.find(({ organisationId }) => organisationId === orgId)
   return user === undefined ? undefined : personOf(user, orgId, membership)
 }
 
 /** For a sign-in: the person in the first organisation whose role lets operators in. Undefined if there is none. */
 export async function operatorOf(
-  pool: Pool,
+  reads: OpeningReads,
   known: { readonly userId: string } | { readonly externalId: string },
 ): Promise<Person | undefined> {
   const user = await activeUser(
-    'userId' in known ? getUser(pool, null, known.userId) : getUserByExternalId(pool, null, known.externalId),
+    'userId' in known ? getUser(reads, null, known.userId) : getUserByExternalId(reads, null, known.externalId),
   )
   const membership = user?.memberships.find((one) => permissionsOf(one).has('operations:read'))
   return user === undefined || membership === undefined

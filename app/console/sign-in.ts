@@ -43,7 +43,7 @@ export type RecordSession = (
 
 /** How a session begins: at Keycloak, or in development with the form. */
 export function signInRoutes(app: FastifyInstance, deps: SignInDependencies): void {
-  const { configuration, identity, sessions, pool, vault, now, isCurrent } = deps
+  const { configuration, identity, sessions, vault, now, isCurrent } = deps
   const { baseUrl, consolePassword } = configuration
   const open = { config: { access: 'public' }, schema: { hide: true } } as const
   const form = { config: { access: 'public', form: true }, schema: { hide: true } } as const
@@ -70,7 +70,7 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDependencies): vo
   /** The read model must contain a right that was taken away before. */
   async function operator(known: Parameters<typeof operatorOf>[1]): Promise<Person | undefined> {
     if (!(await isCurrent(usersProjector.name))) throw problem('read-model-behind', { retryAfterSeconds: 1 })
-    return operatorOf(pool, known)
+    return operatorOf(deps, known)
   }
 
   async function begin(request: FastifyRequest, { userId, orgId }: Person, idToken?: string): Promise<string> {

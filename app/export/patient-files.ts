@@ -29,7 +29,7 @@ import { images } from '../../streams/image/aggregate.ts'
 export interface ExportSources {
   readonly pool: Pool
   readonly store: Pick<EventStore, 'load'>
-  readonly vault: Pick<Vault, 'signingKey'>
+  readonly vault: Pick<Vault, 'signingKey' | 'subjectKeyForReading' | 'cachedSubjectKey'>
   readonly objects: Pick<ObjectStore, 'read'>
   readonly records: AuditRecords
   readonly asOf: Pick<AsOf, 'answer' | 'momentOf'>
@@ -60,7 +60,7 @@ export async function* patientFiles(
     yield* imagesOf(sources, tenant, category, id)
   }
   for await (const { consentId } of pagesOf(
-    (page) => listDecisions(sources.pool, tenant, patientId, { type: undefined, page }),
+    (page) => listDecisions(sources, tenant, patientId, { type: undefined, page }),
     placeOfDecision,
   ))
     yield {
@@ -89,7 +89,7 @@ async function* accessesOf(
   patientId: string,
 ): AsyncGenerator<unknown, void, undefined> {
   const filters = { patientId, since: shownSince(sources) }
-  const rows = pagesOf((page) => listAccesses(sources.pool, tenant, filters, page), placeOfAccess)
+  const rows = pagesOf((page) => listAccesses(sources, tenant, filters, page), placeOfAccess)
   for await (const row of rows) yield toAccessRecord(row)
 }
 
@@ -201,15 +201,15 @@ async function storedImages(
 }
 
 async function receiptOf(
-  { pool, vault, configuration, now }: ExportSources,
+  { configuration, now, ...sources }: ExportSources,
   tenant: TenantId,
   patientId: string,
   consentId: string,
 ): Promise<unknown> {
-  const decision = await getDecisionWithLocale(pool, tenant, patientId, consentId)
+  const decision = await getDecisionWithLocale(sources, tenant, patientId, consentId)
   const record = toDecisionRecord(decision)
   const facts = { issuer: `${configuration.baseUrl}/v1/consent`, record, locale: decision.locale, now: now() }
-  return { receipt: await signReceipt(vault, facts) }
+  return { receipt: await signReceipt(sources.vault, facts) }
 }
 
 /** All rows of a list, page by page. */

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { problem, type Problem } from '../../platform/http/problems.ts'
-import { comparedName } from '../../platform/kit/compared-name.ts'
+import { identifierKeyOf } from '../../contracts/clinical/identifier-key.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
@@ -83,7 +83,7 @@ export function identifierReservations(
   return {
     take: async (identifiers, options) => {
       for (const identifier of uniqueIdentifiers(identifiers)) {
-        const key = keyOf(identifier)
+        const key = identifierKeyOf(identifier)
         const reserving = options === undefined ? context : named(`turn-${options.turn}`)
         const result = await reserve(reservations, requestOf(key, options !== undefined), reserving)
         if (result.kind === 'held') throw identifierConflict(patient.listed, [identifier])
@@ -108,8 +108,10 @@ export function identifierReservations(
  * The problem points at the taken identifiers, or at the list if they are unknown. It never names the other patient.
  */
 export function identifierConflict(listed: readonly PatientIdentifier[], taken: readonly PatientIdentifier[]): Problem {
-  const keys = new Set(taken.map(keyOf))
-  const places = listed.flatMap((identifier, place) => (keys.has(keyOf(identifier)) ? [`/identifiers/${place}`] : []))
+  const keys = new Set(taken.map(identifierKeyOf))
+  const places = listed.flatMap((identifier, place) =>
+    keys.has(identifierKeyOf(identifier)) ? [`/identifiers/${place}`] : [],
+  )
   const pointers = places.length === 0 ? ['/identifiers'] : places
   return problem('patient-identifier-conflict', {
     errors: pointers.map((pointer) => ({ pointer, detail: 'belongs to another patient', code: 'other-patient' })),
@@ -124,7 +126,7 @@ export async function patientsHolding(
 ): Promise<ReadonlyMap<string, readonly PatientIdentifier[]>> {
   const holders = new Map<string, PatientIdentifier[]>()
   for (const identifier of uniqueIdentifiers(identifiers)) {
-    const holder = await holderOf(reservationsOfIdentifiers(deps), orgId, keyOf(identifier))
+    const holder = await holderOf(reservationsOfIdentifiers(deps), orgId, identifierKeyOf(identifier))
     if (holder !== null) holders.set(holder, [...(holders.get(holder) ?? []), identifier])
   }
   return holders
@@ -142,7 +144,7 @@ export async function vacateIdentifiers(
   for (const identifier of uniqueIdentifiers(identifiers)) {
     await vacate(
       reservationsOfIdentifiers(deps),
-      { orgId, key: keyOf(identifier) },
+      { orgId, key: identifierKeyOf(identifier) },
       { ...context, commandId: v5('vacate', context.commandId) },
     )
   }
@@ -153,8 +155,8 @@ export function without(
   identifiers: readonly PatientIdentifier[],
   others: readonly PatientIdentifier[],
 ): PatientIdentifier[] {
-  const keys = new Set(others.map(keyOf))
-  return identifiers.filter((identifier) => !keys.has(keyOf(identifier)))
+  const keys = new Set(others.map(identifierKeyOf))
+  return identifiers.filter((identifier) => !keys.has(identifierKeyOf(identifier)))
 }
 
 function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
@@ -171,17 +173,14 @@ function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
 function ownerStateOf(state: PatientState, key: string): OwnerState {
   if (state.status !== 'registered') return state.status
   // Null after an erasure. The identifiers of an erased patient stay taken.
-  const holds = state.identifiers === null || state.identifiers.some((identifier) => keyOf(identifier) === key)
+  const holds =
+    state.identifiers === null || state.identifiers.some((identifier) => identifierKeyOf(identifier) === key)
   return holds ? 'present' : 'lacking'
 }
 
 /** Sorted, so that two registrations with common identifiers compete for the same one first. */
 function uniqueIdentifiers(identifiers: readonly PatientIdentifier[]): PatientIdentifier[] {
-  return [...new Map(identifiers.map((each) => [keyOf(each), each])).entries()]
+  return [...new Map(identifiers.map((each) => [identifierKeyOf(each), each])).entries()]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, each]) => each)
-}
-
-function keyOf({ scheme, value }: PatientIdentifier): string {
-  return `identifier\0${JSON.stringify([comparedName(scheme), comparedName(value)])}`
 }

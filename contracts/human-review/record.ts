@@ -6,7 +6,7 @@ import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies, type HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
 import { opinionBounds, type PolicyRule } from '../../streams/human-review-policy/events.ts'
-import type { HumanReviewTask, Opinion } from '../../streams/human-review-task/aggregate.ts'
+import { decisionsIn, type HumanReviewTask, type Opinion } from '../../streams/human-review-task/aggregate.ts'
 import {
   HumanReviewTaskStatus,
   LesionOutcome,
@@ -153,6 +153,13 @@ export function toTaskRecord(task: HumanReviewTaskView, reader: TaskReader): Hum
     decision: shown.find(({ number }) => number === task.decisionNumber) ?? null,
   })
 }
+
+/** An opinion from its row. */
+export function opinionOf({ corrections, ...opinion }: OpinionRow): Opinion {
+  return { ...opinion, lesions: decisionsIn({ lesions: opinion.lesions, corrections }) }
+}
+
+type OpinionRow = Omit<Opinion, 'lesions'> & Parameters<typeof decisionsIn>[0]
 
 /** The values of a task from a fold of its stream. */
 export function taskView(task: HumanReviewTask): HumanReviewTaskView {

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
-import type { Handler, Projector, RowChange, Table } from '../projections/projector.ts'
+import type { Handler, Projector, RowChange, SealedEvents, Table } from '../projections/projector.ts'
 import { publicData } from '../aggregates/channel-stream.ts'
 import type { CategoryDefinition } from '../store/catalogue.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
@@ -86,7 +86,7 @@ function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFuncti
 
 type Reactions<Events extends DomainEvent, Steps extends Readonly<Record<string, ListedStep>>> = {
   readonly [Type in Events['type']]?: (
-    event: RecordedEvent<Extract<Events, { type: Type }>>,
+    event: RecordedEvent<SealedEvents<Extract<Events, { type: Type }>>>,
     todo: TodoList<Steps>,
   ) => readonly RowChange[]
 }
@@ -101,7 +101,7 @@ interface Definition<
   /** Tables beside the list, with members of earlier events that later events need. */
   readonly lookups?: readonly Lookup[]
   readonly steps: Steps
-  /** The changes that each event makes to the list and to the lookups. Pure. */
+  /** The changes that each event makes to the list and to the lookups. Pure. Personal members are sealed. */
   readonly on: Reactions<Events, Steps>
   /** The changes that every event of these channels makes, whatever its type. */
   readonly onEvery?: {

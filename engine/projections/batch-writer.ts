@@ -28,6 +28,12 @@ export function handlerOf(projector: Projector, type: string): Handler | undefin
   return Object.hasOwn(projector.handlers, type) ? projector.handlers[type] : undefined
 }
 
+/** The event as the projector's handlers get it. */
+export function asHandled({ opensPersonal }: Projector, event: RecordedEvent): RecordedEvent {
+  const sealed = event.sealed ?? event.data
+  return opensPersonal === true ? { ...event, sealed } : event.sealed === undefined ? event : { ...event, data: sealed }
+}
+
 /** Folds the projector's row changes for the events and prepares its writes. Throws the error of a handler. */
 export function partOf(
   projector: Projector,
@@ -38,7 +44,7 @@ export function partOf(
   const plan = new RowPlan(projector.tables)
   for (const event of events) {
     const handler = handlerOf(projector, event.type)
-    if (handler !== undefined) plan.add(handler(event))
+    if (handler !== undefined) plan.add(handler(asHandled(projector, event)))
   }
   const writes = plan.steps.flatMap((step) =>
     statementsOf(projector.name, step).map((statement) => ({

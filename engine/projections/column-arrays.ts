@@ -1,3 +1,4 @@
+import { Sealed } from '../store/sealed.ts'
 import type { ColumnType, Row } from './projector.ts'
 import { storableJson, storableText } from './storable-json.ts'
 
@@ -19,10 +20,16 @@ const isSpecial = /["\\]/
 
 function element(value: unknown, type: ColumnType): string {
   if (value === undefined || value === null) return 'null'
-  const text = type === 'jsonb' ? storableJson(value) : textOf(value)
+  const text = type === 'bytea' ? bytesOf(value) : type === 'jsonb' ? storableJson(value) : textOf(value)
   return `"${isSpecial.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`
 }
 
 function textOf(value: unknown): string {
   return storableText(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** Postgres' text of bytes. */
+function bytesOf(value: unknown): string {
+  if (!(value instanceof Sealed)) throw new TypeError('a sealed column gets a value that is not sealed')
+  return `\\x${value.stored().toString('hex')}`
 }

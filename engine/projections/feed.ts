@@ -1,7 +1,7 @@
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
-import { handlerOf, partOf } from './batch-writer.ts'
+import { asHandled, handlerOf, partOf } from './batch-writer.ts'
 import type { BatchPart } from './checkpoint-moves.ts'
 import type { Handler, Projector } from './projector.ts'
 
@@ -148,7 +148,7 @@ export class Feed {
       if (handler === undefined) continue
       isWanted = true
       isPatient &&= projector.isPatient === true
-      if (gatherMs > 0 && isUrgent(projector, handler, event)) return 0
+      if (gatherMs > 0 && isUrgent(projector, handler, asHandled(projector, event))) return 0
     }
     return isWanted && isPatient ? heldMs : gatherMs
   }

@@ -1,8 +1,20 @@
 import type { Static, TSchema } from 'typebox'
 import type { MemberName } from '../../platform/kit/member-names.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
+import type { SealedIn } from '../store/schema.ts'
+import type { Sealed } from '../store/sealed.ts'
 
-export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
+/** `bytea` is for sealed columns only. */
+export type ColumnType =
+  | 'uuid'
+  | 'text'
+  | 'integer'
+  | 'bigint'
+  | 'numeric'
+  | 'boolean'
+  | 'timestamptz'
+  | 'jsonb'
+  | 'bytea'
 /**
  * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both are types for the compiler only.
  * They are not part of the stored shape.
@@ -15,6 +27,14 @@ export type Column =
       readonly values?: readonly string[]
       readonly schema?: TSchema
     }
+
+/**
+ * A column for a personal member of an event. It holds what the event holds, unopened: files, logs and copies of the database
+ * contain no personal content. `opened` opens it for an answer. Nothing compares or orders it. Null if the event has none.
+ */
+export function sealed<Schema extends TSchema>(schema: Schema) {
+  return { type: 'bytea', nullable: true, schema } as const
+}
 
 export function columnType(column: Column | undefined): ColumnType {
   if (column === undefined) throw new TypeError('a column that its table does not have')
@@ -81,23 +101,47 @@ export interface Projector<T extends Table = Table> {
   readonly isPatient?: true
   /** Whether something waits for these changes. Other events may be written some milliseconds later, with the next ones. */
   readonly isUrgent?: (changes: readonly RowChange[], event: Pick<RecordedEvent, 'recordedAt'>) => boolean
+  /** Its handlers get personal members opened, not sealed. */
+  readonly opensPersonal?: true
 }
 
 type HandlersOf<Events extends DomainEvent> = {
   readonly [Type in Events['type']]?: (event: RecordedEvent<Extract<Events, { type: Type }>>) => readonly RowChange[]
 }
 
-/** `defineProjector<Events>()({ … })`: each handler gets the exact type of its event. */
+/** The events as they are stored: personal members stay sealed. */
+export type SealedEvents<Events extends DomainEvent> = Events extends DomainEvent
+  ? { readonly type: Events['type']; readonly data: SealedIn<Events['data']> }
+  : never
+
+type Definition<T extends Table> = Omit<Projector<T>, 'handlers' | 'opensPersonal'>
+
+/** `defineProjector<Events>()({ … })`: each handler gets the exact type of its event, with personal members sealed. */
 export function defineProjector<Events extends DomainEvent>() {
   return <T extends Table>(
-    definition: Omit<Projector<T>, 'handlers'> & { readonly handlers: HandlersOf<Events> },
-  ): Projector<T> => {
-    const handlers: Record<string, Handler> = {}
-    for (const [type, handler] of Object.entries<Handler | undefined>(definition.handlers)) {
-      if (handler !== undefined) handlers[type] = handler
-    }
-    return { ...definition, handlers }
-  }
+    definition: Definition<T> & { readonly handlers: HandlersOf<SealedEvents<Events>> },
+  ): Projector<T> => ({ ...definition, handlers: definedOnly(definition.handlers) })
+}
+
+type OpeningHandlersOf<Events extends DomainEvent> = {
+  readonly [Type in Events['type']]?: (
+    event: RecordedEvent<Extract<Events, { type: Type }>> & {
+      readonly sealed: SealedIn<Extract<Events, { type: Type }>['data']>
+    },
+  ) => readonly RowChange[]
+}
+
+/** The same for a projector whose rows depend on the content of a personal member: `sealed` is the data as it is stored. */
+export function defineOpeningProjector<Events extends DomainEvent>() {
+  return <T extends Table>(
+    definition: Definition<T> & { readonly handlers: OpeningHandlersOf<Events> },
+  ): Projector<T> => ({ ...definition, opensPersonal: true, handlers: definedOnly(definition.handlers) })
+}
+
+function definedOnly(given: Readonly<Record<string, Handler | undefined>>): Record<string, Handler> {
+  const handlers: Record<string, Handler> = {}
+  for (const [type, handler] of Object.entries(given)) if (handler !== undefined) handlers[type] = handler
+  return handlers
 }
 
 /** Keeps the literal types of a table, so that row changes, views and queries check their columns. */
@@ -125,6 +169,7 @@ interface ColumnValues {
   boolean: boolean
   timestamptz: string
   jsonb: unknown
+  bytea: Sealed
 }
 
 /** Type that a query returns: instants as RFC 3339 text, bigint and numeric as text. */
@@ -137,6 +182,7 @@ interface ViewValues {
   boolean: boolean
   timestamptz: string
   jsonb: unknown
+  bytea: Sealed
 }
 
 type Columns<T extends Table> = T['columns']
@@ -144,11 +190,13 @@ type Declared<C extends Column, Values extends Record<ColumnType, unknown>> = C 
   ? Values[C]
   : C extends { readonly values: readonly (infer Text)[] }
     ? Text
-    : C extends { readonly schema: infer Schema extends TSchema }
-      ? Static<Schema>
-      : C extends { readonly type: infer Base extends ColumnType }
-        ? Values[Base]
-        : never
+    : C extends { readonly type: 'bytea'; readonly schema: infer Schema extends TSchema }
+      ? Sealed<NonNullable<Static<Schema>>>
+      : C extends { readonly schema: infer Schema extends TSchema }
+        ? Static<Schema>
+        : C extends { readonly type: infer Base extends ColumnType }
+          ? Values[Base]
+          : never
 type OrNull<C extends Column> = C extends { readonly nullable: true } ? null : never
 type Value<C extends Column> = Declared<C, ColumnValues> | OrNull<C>
 type NullableColumn<T extends Table> = {

@@ -26,8 +26,11 @@ export interface ReadDependencies {
   readonly objects: ObjectStore
   readonly configuration: Configuration
   readonly now: () => Date
-  /** Signs consent receipts and actor contexts, and knows whose erasure has begun. */
-  readonly vault: Pick<Vault, 'signingKey' | 'closedOf'>
+  /**
+   * Signs consent receipts and actor contexts, opens personal members, finds the HMACs that tables have in their place, and knows
+   * whose erasure has begun.
+   */
+  readonly vault: Pick<Vault, 'signingKey' | 'subjectKeyForReading' | 'cachedSubjectKey' | 'fingerprint' | 'closedOf'>
   /** Waits some seconds until a read model contains everything recorded before the call. False if it does not. */
   readonly isCurrent: (projector: string) => Promise<boolean>
   /** The place up to which a read model contains the log. Undefined for one that this program cannot judge. */

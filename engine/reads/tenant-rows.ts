@@ -8,6 +8,7 @@ import { problem } from '../../platform/http/problems.ts'
 import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { memberName, namePairsOf } from '../../platform/kit/member-names.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { Sealed, type SealedText } from '../store/sealed.ts'
 import {
   columnType,
   type Column,
@@ -30,6 +31,7 @@ const builder = atFirstUse(() => {
 
 declare const valueOf: unique symbol
 declare const memberOf: unique symbol
+declare const sealedOf: unique symbol
 
 /** A column in a query, with the type of its values and its member in a view. */
 type ColumnName<Value = unknown, Member extends string = string> = string & {
@@ -61,12 +63,21 @@ export interface Rows<View> {
 }
 
 type Selected<View> = {
-  readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]>
+  readonly [Member in keyof View]: ColumnIn<View[Member], string> | Computed<View[Member]>
 }
 type Binding = string | number | Date | null | readonly string[] | Rows<object> | Computed<unknown>
 
+/** A sealed column can only be selected: no condition and no order takes it, because nobody can compare its values. */
+interface SealedColumn<Value = unknown, Member extends string = string> {
+  readonly [sealedOf]: Value
+  readonly [memberOf]: Member
+}
+
+type ColumnIn<Value, Member extends string> =
+  NonNullable<Value> extends Sealed ? SealedColumn<Value, Member> : ColumnName<Value, Member>
+
 type ColumnsOf<T extends Table> = {
-  readonly [Member in keyof ViewOf<T> & string]: ColumnName<ViewOf<T>[Member], Member>
+  readonly [Member in keyof ViewOf<T> & string]: ColumnIn<ViewOf<T>[Member], Member>
 }
 
 const source = Symbol('source')
@@ -122,15 +133,16 @@ function pairsOf<T extends Table>(table: TableIn<T>, equal: On<T>): [string, str
 
 /** A condition that is left out, because the table lacks its member, would find the rows of everyone. */
 function columnOf<T extends Table>({ [source]: { columns, from } }: TableIn<T>, member: string): string {
-  const names: Readonly<Record<string, string>> = columns
-  const column = names[member]
-  if (column === undefined) throw new TypeError(`${from} has no member ${member}`)
+  const column: unknown = Reflect.get(columns, member)
+  if (typeof column !== 'string') throw new TypeError(`${from} has no member ${member}`)
   return column
 }
 
 /** Values of columns. An undefined one is no condition. */
 export type Filters<T extends Table> = {
-  readonly [Member in keyof ViewOf<T>]?: NonNullable<ViewOf<T>[Member]> | undefined
+  readonly [Member in keyof ViewOf<T> as NonNullable<ViewOf<T>[Member]> extends Sealed ? never : Member]?:
+    | NonNullable<ViewOf<T>[Member]>
+    | undefined
 }
 
 /** Only the rows with these values of a table. */
@@ -153,11 +165,17 @@ export function computed<Value>(sql: string, bindings: readonly Binding[] = []):
   return builder().raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
+/** A sealed column for `childrenOf`, because JSON holds no bytes. `fromText` of `opened.ts` reverses it. */
+export function asText<Content>(column: SealedColumn<Sealed<Content> | null>): Computed<SealedText<Content> | null> {
+  // At run time it is a name as all columns.
+  return computed(`encode(??, 'base64')`, [column as unknown as string])
+}
+
 interface Children<T extends Table, Joined extends Table, View, Given extends keyof View> {
   readonly on: On<T>
   readonly join?: readonly [TableIn<Joined>, On<Joined>]
   readonly where?: (rows: Rows<object>) => Rows<object>
-  readonly select: Selected<View>
+  readonly select: { readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]> }
   /** Rows without a value of these are left out. */
   readonly given?: readonly (Given & string)[]
   readonly orderBy: readonly ColumnName[]
@@ -297,11 +315,12 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
   }
 }
 
-/** Converts a row to its view. The type of a query is that of the view, with instants as text. */
+/** Converts a row to its view. The type of a query is that of the view, with instants as text and bytes as what they seal. */
 function viewOf<View extends object>(row: View): View {
   for (const name in row) {
     const value: unknown = row[name]
     if (value instanceof Date) Reflect.set(row, name, value.toISOString())
+    else if (value instanceof Uint8Array) Reflect.set(row, name, Sealed.from(value))
   }
   return row
 }

@@ -44,11 +44,17 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
     .reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
   const upTo = open.map((target) => target.upTo).reduce((a, b) => (comparePositions(a, b) >= 0 ? a : b), first.upTo)
   const wanted = new Set(lanes.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
+  const opened = new Set(
+    lanes.flatMap(({ copy: { projector } }) =>
+      projector.opensPersonal === true ? Object.keys(projector.handlers) : [],
+    ),
+  )
   const read = {
     filter,
     after,
     upTo,
     wants: (type: string) => wanted.has(type),
+    opens: (type: string) => opened.has(type),
     batchSize,
     ...(signal === undefined ? {} : { signal }),
   }

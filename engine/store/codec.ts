@@ -60,8 +60,11 @@ export interface Codec {
     place: AppendPlace,
   ) => Promise<EncodedAppend>
   readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
-  /** Returns a promise only if a subject's key must be fetched. Throws or rejects with `UndecodableEventError`. */
-  readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
+  /**
+   * Returns a promise only if a subject's key must be fetched. Throws or rejects with `UndecodableEventError`.
+   * @param isOpened false: personal members stay sealed, and no key is needed
+   */
+  readonly decode: (event: StoredEvent, isOpened?: boolean) => RecordedEvent | Promise<RecordedEvent>
   /** The event as it is stored, for auditors. Undefined if this installation did not sign it. */
   readonly record: (event: StoredEvent, isOpened: boolean) => Promise<StoredRecord | undefined>
   readonly isSigned: (event: StoredBytes) => boolean

@@ -5,6 +5,7 @@ import { isJsonObject, type EventMetadata, type JsonObject, type RecordedEvent }
 import { keyOrganisationOf } from './schema.ts'
 import { publicContent } from './schema-inspection.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
+import { Sealed, type SealedPlace } from './sealed.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
 
@@ -49,26 +50,31 @@ export function headOf(event: StoredEvent): EventHead {
 
 /**
  * The reading half of the codec: checks shape and signature, decrypts, and upcasts old versions to the newest shape.
+ * With `isOpened` false nothing is decrypted: `data` is then the same as `sealed`.
  */
 export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
-  return (event: StoredEvent): RecordedEvent | Promise<RecordedEvent> => {
+  return (event: StoredEvent, isOpened = true): RecordedEvent | Promise<RecordedEvent> => {
     const head = headOf(event)
     const { data, metadata } = checkedContent(head, event, signer)
     const entry = catalogue.entry(event.type)
     if (entry === undefined) throw new UnknownEventTypeError(head)
-    const finish = (readable: JsonObject): RecordedEvent => ({
-      ...head,
-      data: newestShape(head, entry, readable, metadata.schemaVersion),
-      metadata,
-    })
+    const shaped = (readable: JsonObject) => newestShape(head, entry, readable, metadata.schemaVersion)
     const subject = entry.definition.subject
-    if (subject === undefined || !Object.values(data).some(isSealed)) return finish(data)
+    if (subject === undefined || !Object.values(data).some(isSealed)) return { ...head, data: shaped(data), metadata }
     const subjectId = data[subject]
     const orgId = keyOrganisationOf(entry.definition, metadata.orgId, data)
     if (typeof subjectId !== 'string' || orgId === undefined) throw new UndecodableEventError(head, 'malformed')
+    const sealed = shaped(unopened(head, data, { orgId, subjectId }))
+    if (!isOpened) return { ...head, data: sealed, sealed, metadata }
+    const finish = (key: SubjectKey): RecordedEvent => ({
+      ...head,
+      data: shaped(opened(head, data, key)),
+      sealed,
+      metadata,
+    })
     const cached = vault.cachedSubjectKey?.(orgId, subjectId)
-    if (cached !== undefined) return finish(opened(head, data, cached))
-    return fetchedKey(vault, head, orgId, subjectId).then((key) => finish(opened(head, data, key)))
+    if (cached !== undefined) return finish(cached)
+    return fetchedKey(vault, head, orgId, subjectId).then(finish)
   }
 }
 
@@ -162,6 +168,14 @@ async function fetchedKey(vault: KeyVault, head: EventHead, orgId: string, subje
     if (error instanceof MissingKeyError) throw new UndecodableEventError(head, 'key-missing', { cause: error })
     throw error
   }
+}
+
+function unopened({ stream, type }: EventHead, data: JsonObject, owner: Pick<SealedPlace, 'orgId' | 'subjectId'>) {
+  const kept: JsonObject = {}
+  for (const [member, value] of Object.entries(data)) {
+    kept[member] = isSealed(value) ? Sealed.of({ ...owner, stream, type, member }, value) : value
+  }
+  return kept
 }
 
 function opened(head: EventHead, data: JsonObject, key: SubjectKey): JsonObject {

@@ -43,6 +43,8 @@ export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
   readonly recordedAt: string
   readonly type: Event['type']
   readonly data: Event['data']
+  /** The data with its personal members as they are stored (`SealedIn`). Undefined if there are none. */
+  readonly sealed?: unknown
   readonly metadata: EventMetadata
 }
 

@@ -22,6 +22,8 @@ export interface PageRules {
   readonly catalogue: Catalogue
   readonly filter: EventFilter
   readonly wants: (type: string) => boolean
+  /** Whether personal members of events of this type are decrypted. */
+  readonly opens: (type: string) => boolean
   /** Most wanted events of a page. Up to four times as many may be skipped. */
   readonly size: number
 }
@@ -94,7 +96,7 @@ export class LogPage {
     try {
       const stored = frame.open()
       if (this.#rules.catalogue.entry(stored.type) === undefined) throw new UnknownEventTypeError(headOf(stored))
-      const decoded = this.#rules.codec.decode(stored)
+      const decoded = this.#rules.codec.decode(stored, this.#rules.opens(stored.type))
       if (decoded instanceof Promise) this.#waiting.push(decoded.then(take, (error: unknown) => this.#refuse(error)))
       else take(decoded)
     } catch (error) {

@@ -26,6 +26,8 @@ export interface LogRead {
    * Events of other types are neither decoded nor returned. Types that are not in the catalogue are always returned.
    */
   readonly wants: (type: string) => boolean
+  /** Whether personal members of events of this type are decrypted. Default: none. */
+  readonly opens?: (type: string) => boolean
   /** Most events of one batch. Up to four times as many may be skipped for it. */
   readonly batchSize: number
   readonly signal?: AbortSignal
@@ -41,10 +43,10 @@ const backoff = { firstMs: 50, mostMs: 1_000 }
 export async function* readLogPiece(
   connection: NodeConnection,
   parts: { readonly codec: Codec; readonly catalogue: Catalogue },
-  { filter, after, upTo, wants, batchSize, signal }: LogRead,
+  { filter, after, upTo, wants, opens = () => false, batchSize, signal }: LogRead,
   timing: ReadTiming,
 ): AsyncGenerator<LogBatch, void, undefined> {
-  const rules: PageRules = { ...parts, filter, wants, size: batchSize }
+  const rules: PageRules = { ...parts, filter, wants, opens, size: batchSize }
   let position = after
   let attempt = 0
   let failingSince: number | undefined

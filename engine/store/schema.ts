@@ -1,10 +1,27 @@
 import { Type, type Static, type TSchema } from 'typebox'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
+import type { Sealed } from './sealed.ts'
+
+declare const personal: unique symbol
+
+/** A value of a member that is stored encrypted. */
+type Personal<Value> = Value & { readonly [personal]?: Value }
 
 /** Marks a member of an event's data as personal health information: stored encrypted, `null` after its subject is erased. */
 export function Phi<Schema extends TSchema>(schema: Schema) {
-  return Type.Unsafe<Static<Schema> | null>({ ...schema, phi: true })
+  return Type.Unsafe<Personal<NonNullable<Static<Schema>>> | null>({ ...schema, phi: true })
 }
+
+/** The data of an event as it is stored: personal members stay sealed. */
+export type SealedIn<Data> = {
+  readonly [Name in keyof Data]: IsPersonal<NonNullable<Data[Name]>> extends true
+    ? NonNullable<Data[Name]> extends { readonly [personal]?: infer Value }
+      ? Sealed<NonNullable<Value>> | null
+      : never
+    : Data[Name]
+}
+
+type IsPersonal<Value> = [Value] extends [never] ? false : typeof personal extends keyof Value ? true : false
 
 /** Marks a member as an internal secret: hashes of credentials and requests. Timelines leave it out. */
 export function Internal<Schema extends TSchema>(schema: Schema) {

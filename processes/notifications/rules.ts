@@ -1,5 +1,5 @@
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
-import { defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { defineTable, type RowChange, type SealedEvents } from '../../engine/projections/projector.ts'
 import { removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 import {
   RecipientRule,
@@ -53,7 +53,7 @@ type MatchedEvent = Pick<RecordedEvent<PublicEvent>, 'id' | 'type' | 'stream' | 
   readonly data: NamedOrganisations & { readonly occurred_at: string }
 }
 
-type ForeignReceived = Extract<ForeignEvent, { type: 'ForeignEventReceived' }>
+type ForeignReceived = Extract<SealedEvents<ForeignEvent>, { type: 'ForeignEventReceived' }>
 
 /** An event of another service. It was recorded with its organisations. Its time may come from a wrong clock. */
 export function createForEachRuleOfForeign(

@@ -9,7 +9,7 @@ import {
 } from '../../streams/assessment/events.ts'
 import { humanReviewAfter, type HumanReviewEvent } from '../../streams/assessment/aggregate.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed, type RowChange } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 const Result = Type.Object({ ai_provider: Type.String(), outcome: Outcome, completed_at: Type.String() })
@@ -22,7 +22,7 @@ export const assessmentsTable = defineTable({
     patient_id: 'uuid',
     case_id: { type: 'uuid', nullable: true },
     status: { type: 'text', values: AssessmentStatus.enum },
-    external_reference: { type: 'text', nullable: true },
+    external_reference: sealed(Type.String()),
     result: { type: 'jsonb', schema: Result, nullable: true },
     failure_code: { type: 'text', values: FailureCode.enum, nullable: true },
     /** Of the newest AI review with a task. Null without a task. */
@@ -49,7 +49,7 @@ export const assessmentImagesTable = defineTable({
 
 export const assessmentsProjector = defineProjector<AssessmentEvent>()({
   name: 'assessments',
-  version: 4,
+  version: 5,
   tables: [assessmentsTable, assessmentImagesTable],
   handlers: {
     AssessmentRequested: ({ data, revision }) => [

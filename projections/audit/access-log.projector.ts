@@ -1,6 +1,12 @@
 import { Type, type Static } from 'typebox'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
-import { defineProjector, defineTable, insertSelect, type RowChange } from '../../engine/projections/projector.ts'
+import {
+  defineProjector,
+  defineTable,
+  insertSelect,
+  sealed,
+  type RowChange,
+} from '../../engine/projections/projector.ts'
 import { insertRow, patchRows, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 import * as log from '../../streams/access-log/events.ts'
 import type { AccessMonthEvent } from '../../streams/access-month/events.ts'
@@ -26,13 +32,17 @@ export const accessesTable = defineTable({
     operation: 'text',
     purpose: { type: 'text', values: log.PurposeOfUse.enum, nullable: true },
     request_id: { type: 'text', nullable: true },
-    source_address: { type: 'text', nullable: true },
+    source_address: sealed(Type.String()),
+    /** The user who got a mail, and the HMAC by which the list of an actor finds the mail. */
+    recipient_ref: sealed(Type.String()),
+    recipient_key: { type: 'text', nullable: true },
     count: 'integer',
   },
   primaryKey: ['access_id'],
   indexes: [
     { columns: ['org_id', 'client_id', 'at', 'access_id'] },
     { columns: ['org_id', 'user_id', 'at', 'access_id'] },
+    { columns: ['org_id', 'recipient_key', 'at', 'access_id'] },
     { columns: ['month'] },
   ],
 })
@@ -53,7 +63,8 @@ export const mailsTable = defineTable({
     org_id: 'uuid',
     patient_id: 'uuid',
     patient_ids: 'jsonb',
-    user_id: { type: 'text', nullable: true },
+    recipient_ref: sealed(Type.String()),
+    recipient_key: { type: 'text', nullable: true },
   },
   primaryKey: ['notification_id'],
 })
@@ -62,7 +73,7 @@ type Events = log.AccessLogEvent | AccessMonthEvent | NotificationEvent | Webhoo
 
 export const accessLogProjector = defineProjector<Events>()({
   name: 'access_log',
-  version: 1,
+  version: 2,
   isPatient: true,
   tables: [accessesTable, accessPersonsTable, mailsTable],
   handlers: {
@@ -105,9 +116,9 @@ export const accessLogProjector = defineProjector<Events>()({
     NotificationCreated: ({ data }) => {
       const patientId = patientOf(data)
       if (patientId === null || data.channel !== 'email') return []
-      const { notificationId, organisationId: orgId, recipientType, recipientRef } = data
-      const userId = recipientType === 'user' ? recipientRef : null
-      return [insertRow(mailsTable, { notificationId, orgId, patientId, patientIds: [patientId], userId })]
+      const { notificationId, organisationId: orgId, recipientType, recipientRef, recipientKey } = data
+      const user = recipientType === 'user' ? { recipientRef, recipientKey } : {}
+      return [insertRow(mailsTable, { notificationId, orgId, patientId, patientIds: [patientId], ...user })]
     },
     NotificationSent: ({ id, data: { notificationId, sentAt } }) => mailSent(id, notificationId, sentAt),
   },
@@ -127,7 +138,7 @@ function mailSent(accessId: string, notificationId: string, at: string): RowChan
         ...own,
         month,
         client_id: undefined,
-        user_id: { column: 'user_id' },
+        user_id: undefined,
         patient_ids: { column: 'patient_ids' },
         subject_user_id: undefined,
         categories: { value: mailed },
@@ -135,6 +146,8 @@ function mailSent(accessId: string, notificationId: string, at: string): RowChan
         purpose: undefined,
         request_id: { value: notificationId },
         source_address: undefined,
+        recipient_ref: { column: 'recipient_ref' },
+        recipient_key: { column: 'recipient_key' },
         count: { value: 1 },
       },
     }),

@@ -1,6 +1,8 @@
+import { Type } from 'typebox'
 import { Coordinates } from '../../streams/ai-review/events.ts'
 import {
   CaseStatus,
+  DiagnosisCorrection,
   DiagnosisSource,
   DiagnosisStatus,
   FindingSource,
@@ -8,7 +10,7 @@ import {
 } from '../../streams/case/events.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { CodedTerm } from '../../streams/types.ts'
-import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 export const casesTable = defineTable({
@@ -19,7 +21,7 @@ export const casesTable = defineTable({
     patient_id: 'uuid',
     status: { type: 'text', values: CaseStatus.enum },
     product_id: { type: 'uuid', nullable: true },
-    external_reference: { type: 'text', nullable: true },
+    external_reference: sealed(Type.String()),
     workflow_instance_id: { type: 'uuid', nullable: true },
     opened_at: 'timestamptz',
     updated_at: 'timestamptz',
@@ -61,9 +63,11 @@ export const diagnosesTable = defineTable({
     source: { type: 'text', values: DiagnosisSource.enum },
     task_id: { type: 'uuid', nullable: true },
     status: { type: 'text', values: DiagnosisStatus.enum },
+    /** Of the AI. `correction` is what a clinician wrote in place of them. */
     icd10: { type: 'jsonb', schema: CodedTerm },
     snomed: { type: 'jsonb', schema: CodedTerm },
     category: { type: 'text', nullable: true },
+    correction: sealed(DiagnosisCorrection),
     lesion_number: { type: 'integer', nullable: true },
     created_at: 'timestamptz',
     superseded_at: { type: 'timestamptz', nullable: true },
@@ -75,7 +79,7 @@ export const diagnosesTable = defineTable({
 
 export const casesProjector = defineProjector<CaseEvent>()({
   name: 'cases',
-  version: 4,
+  version: 5,
   tables: [casesTable, findingsTable, diagnosesTable],
   handlers: {
     CaseOpened: ({ data, revision }) => [
@@ -104,7 +108,6 @@ export const casesProjector = defineProjector<CaseEvent>()({
     CaseDiagnosisRecorded: ({ data, revision, stream }) => [
       insertRow(diagnosesTable, {
         ...data,
-        ...data.correction,
         orgId: parseOwnedStream(stream).orgId,
         status: 'active',
         createdAt: data.recordedAt,

@@ -1,20 +1,20 @@
 import { Type } from 'typebox'
-import { comparedName } from '../../platform/kit/compared-name.ts'
+import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
 import { PatientIdentifier, type PatientEvent } from '../../streams/patient/events.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
-import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
-import { storableText } from '../../engine/projections/storable-json.ts'
+import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 export const patientsTable = defineTable({
   name: 'patients',
   columns: {
     patient_id: 'uuid',
     org_id: 'uuid',
-    given_name: { type: 'text', nullable: true },
-    family_name: { type: 'text', nullable: true },
-    dob: { type: 'text', nullable: true },
-    identifiers: { type: 'jsonb', schema: Type.Array(PatientIdentifier), nullable: true },
+    given_name: sealed(Type.String()),
+    family_name: sealed(Type.String()),
+    dob: sealed(Type.String()),
+    identifiers: sealed(Type.Array(PatientIdentifier)),
     registered_at: 'timestamptz',
     updated_at: 'timestamptz',
     stream_revision: 'bigint',
@@ -22,23 +22,22 @@ export const patientsTable = defineTable({
   primaryKey: ['patient_id'],
 })
 
-/** The patients by their identifiers, in the form in which these are compared. */
-export const patientIdentifiersTable = defineTable({
-  name: 'patient_identifiers',
-  columns: {
-    patient_id: 'uuid',
-    scheme: 'text',
-    value: 'text',
-    org_id: 'uuid',
-  },
-  primaryKey: ['patient_id', 'scheme', 'value'],
-  indexes: [{ columns: ['org_id', 'scheme', 'value'] }],
+/**
+ * The claims of identifiers, by the HMAC that names their reservation. A claim may come before its patient, and may stay for a
+ * moment after the patient gave the identifier up.
+ */
+export const identifierClaimsTable = defineTable({
+  name: 'identifier_claims',
+  columns: { org_id: 'uuid', identifier_key: 'text', patient_id: 'uuid' },
+  primaryKey: ['org_id', 'identifier_key'],
 })
 
-export const patientsProjector = defineProjector<PatientEvent>()({
+const streamsOfPatients = `${patients.category}-`
+
+export const patientsProjector = defineProjector<PatientEvent | ReservationEvent>()({
   name: 'patients',
-  version: 2,
-  tables: [patientsTable, patientIdentifiersTable],
+  version: 3,
+  tables: [patientsTable, identifierClaimsTable],
   handlers: {
     PatientRegistered: ({ data, revision }) => [
       insertRow(patientsTable, {
@@ -47,27 +46,21 @@ export const patientsProjector = defineProjector<PatientEvent>()({
         updatedAt: data.registeredAt,
         streamRevision: revision,
       }),
-      ...identifierRows(data.patientId, data.organisationId, data.identifiers),
     ],
-    PatientCorrected: ({ data, revision, stream }) => [
+    PatientCorrected: ({ data, revision }) => [
       patchRow(patientsTable, { ...data, updatedAt: data.correctedAt, streamRevision: revision }),
-      removeRows(patientIdentifiersTable, { patientId: data.patientId }),
-      ...identifierRows(data.patientId, parseOwnedStream(stream).orgId, data.identifiers),
     ],
-    PatientRegistrationRevoked: ({ data: { patientId } }) => [
-      removeRows(patientIdentifiersTable, { patientId }),
-      removeRow(patientsTable, { patientId }),
-    ],
+    PatientRegistrationRevoked: ({ data: { patientId } }) => [removeRow(patientsTable, { patientId })],
+    ReservationClaimed: ({ data: { ownerStream, ownerId: patientId }, stream }) =>
+      ownerStream.startsWith(streamsOfPatients)
+        ? [upsertRow(identifierClaimsTable, { ...claimOf(stream), patientId })]
+        : [],
+    ReservationReleased: ({ stream }) => [removeRow(identifierClaimsTable, claimOf(stream))],
   },
 })
 
-/** No rows after the patient's erasure. An identifier that is listed twice, also by Postgres' comparison, has one row. */
-function identifierRows(patientId: string, orgId: string, identifiers: readonly PatientIdentifier[] | null) {
-  const once = new Map(
-    (identifiers ?? []).map((given) => {
-      const each = { scheme: comparedName(given.scheme), value: comparedName(given.value) }
-      return [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]
-    }),
-  )
-  return [...once.values()].map((identifier) => insertRow(patientIdentifiersTable, { ...identifier, patientId, orgId }))
+/** The id of a reservation is the HMAC of its key. */
+function claimOf(stream: string) {
+  const { orgId, id: identifierKey } = parseOwnedStream(stream)
+  return { orgId, identifierKey }
 }

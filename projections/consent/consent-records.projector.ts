@@ -1,5 +1,6 @@
+import { Type } from 'typebox'
 import { ConsentDecision, type ConsentEvent } from '../../streams/consent/events.ts'
-import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
 import { insertRow } from '../../engine/projections/row-changes.ts'
 
 /** Every recorded decision. The latest of a patient and a type is the current one. */
@@ -15,7 +16,7 @@ export const consentRecordsTable = defineTable({
     text_sha256: 'text',
     decision: { type: 'text', values: ConsentDecision.enum },
     recorded_at: 'timestamptz',
-    recorded_by: { type: 'text', nullable: true },
+    recorded_by: sealed(Type.String()),
     created_at: 'timestamptz',
     stream_revision: 'bigint',
   },
@@ -28,7 +29,7 @@ export const consentRecordsTable = defineTable({
 
 export const consentRecordsProjector = defineProjector<ConsentEvent>()({
   name: 'consent_records',
-  version: 2,
+  version: 3,
   decisive: true,
   tables: [consentRecordsTable],
   handlers: {

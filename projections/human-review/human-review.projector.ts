@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
 import { PolicyRule, type HumanReviewPolicyEvent } from '../../streams/human-review-policy/events.ts'
 import {
+  DecidedLesion,
   HumanReviewTaskStatus,
-  LesionDecision,
+  LesionCorrection,
   SelectorName,
   TaskCancelReason,
   type HumanReviewTaskEvent,
 } from '../../streams/human-review-task/events.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
-import { decisionsIn } from '../../streams/human-review-task/aggregate.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
-import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed, type RowChange } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, upsertRow, type ChangeOf } from '../../engine/projections/row-changes.ts'
 
 export const humanReviewPoliciesTable = defineTable({
@@ -65,9 +65,10 @@ export const humanReviewOpinionsTable = defineTable({
     task_id: 'uuid',
     number: 'integer',
     user_id: 'uuid',
-    lesions: { type: 'jsonb', schema: Type.Array(LesionDecision) },
+    lesions: { type: 'jsonb', schema: Type.Array(DecidedLesion) },
+    corrections: sealed(Type.Array(LesionCorrection)),
     recommendation: { type: 'text', values: Recommendation.enum },
-    note: { type: 'text', nullable: true },
+    note: sealed(Type.String()),
     given_at: 'timestamptz',
   },
   primaryKey: ['task_id', 'number'],
@@ -88,7 +89,7 @@ export const humanReviewLesionsTable = defineTable({
 /** Policies and tasks of human review. Agreement figures are counted from tasks, their lesions and opinions. */
 export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | HumanReviewTaskEvent>()({
   name: 'human_review',
-  version: 2,
+  version: 3,
   tables: [humanReviewPoliciesTable, humanReviewTasksTable, humanReviewOpinionsTable, humanReviewLesionsTable],
   handlers: {
     HumanReviewPolicySet: ({ data, revision }) => [
@@ -122,7 +123,7 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
     HumanReviewOpinionGiven: (event) => {
       const { givenAt, opinionsRequired } = event.data
       return [
-        insertRow(humanReviewOpinionsTable, { ...event.data, lesions: decisionsIn(event.data) }),
+        insertRow(humanReviewOpinionsTable, event.data),
         changed(event, givenAt, { ...unclaimed, opinionsRequired }),
       ]
     },

@@ -1,8 +1,9 @@
+import { Type } from 'typebox'
 import type { NotificationPreferencesEvent } from '../../streams/notification-preferences/events.ts'
 import { RecipientRule, type NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
 import type { SuppressionEvent } from '../../streams/suppression/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 /** Rules. `org_id` is null for those of the platform. */
@@ -30,8 +31,8 @@ export const suppressionsTable = defineTable({
     suppression_id: 'uuid',
     org_id: { type: 'uuid', nullable: true },
     channel: { type: 'text', values: NotificationChannel.enum },
-    address: { type: 'text', nullable: true },
-    reason: { type: 'text', nullable: true },
+    address: sealed(Type.String()),
+    reason: sealed(Type.String()),
     added_at: 'timestamptz',
     stream_revision: 'bigint',
   },
@@ -59,7 +60,7 @@ export const notificationSettingsProjector = defineProjector<
   NotificationSubscriptionEvent | NotificationPreferencesEvent | SuppressionEvent
 >()({
   name: 'notification_settings',
-  version: 1,
+  version: 2,
   tables: [notificationSubscriptionsTable, suppressionsTable, preferencesTable],
   handlers: {
     NotificationSubscriptionCreated: ({ data, revision }) => [

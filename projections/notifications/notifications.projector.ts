@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import {
   CallMetadata,
   DiscardReason,
@@ -12,10 +13,10 @@ import {
 import { patientOf } from '../../streams/notification/aggregate.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { defineProjector, defineTable, sealed, type RowChange } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
-/** Contains no variables. Addresses are masked here already, because no answer shows them in full. */
+/** Contains no variables. */
 export const notificationsTable = defineTable({
   name: 'notifications',
   columns: {
@@ -28,9 +29,9 @@ export const notificationsTable = defineTable({
     category: { type: 'text', values: NotificationCategory.enum, nullable: true },
     phi: 'boolean',
     recipient_type: { type: 'text', values: RecipientType.enum },
-    recipient_ref: { type: 'text', nullable: true },
+    recipient_ref: sealed(Type.String()),
     recipient_key: { type: 'text', nullable: true },
-    resolved_address: { type: 'text', nullable: true },
+    resolved_address: sealed(Type.String()),
     /** The patient whom the notification is about. */
     patient_id: { type: 'uuid', nullable: true },
     /** The persons whose erasure clears the reference and the address. */
@@ -114,14 +115,13 @@ export const matchedRulesTable = defineTable({
 /** Notifications with their attempts, and the events that made them. */
 export const notificationsProjector = defineProjector<NotificationEvent | UserEvent>()({
   name: 'notifications',
-  version: 2,
+  version: 3,
   tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable, matchedRulesTable],
   handlers: {
     NotificationCreated: ({ data, revision }) => [
       insertRow(notificationsTable, {
         ...data,
         orgId: data.organisationId,
-        recipientRef: masked(data.recipientRef),
         refSubject: data.phiSubject,
         patientId: patientOf(data),
         status: 'pending',
@@ -145,7 +145,7 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
         templateVersion: data.templateVersion,
         category: data.category,
         phi: data.phi,
-        resolvedAddress: masked(data.resolvedAddress),
+        resolvedAddress: data.resolvedAddress,
         addressSubject: data.phiSubject,
       }),
     ],
@@ -197,21 +197,13 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
         leaseUntil: null,
       }),
     ],
-    // The key of the user is destroyed after this event, so a rebuild reads null from the start.
+    // The key of the user is destroyed after this event.
     UserErased: ({ data: { userId } }) => [
       patchRows(notificationsTable, { refSubject: userId }, { recipientRef: null }),
       patchRows(notificationsTable, { addressSubject: userId }, { resolvedAddress: null }),
     ],
   },
 })
-
-/** The first character and the domain of an e-mail address. User ids and chat channels stay as they are. */
-function masked(address: string | null): string | null {
-  const at = address?.lastIndexOf('@') ?? -1
-  if (address === null || at < 1) return address
-  const [first = ''] = address
-  return `${first}***${address.slice(at)}`
-}
 
 type Change = Parameters<typeof patchRow<typeof notificationsTable>>[1]
 

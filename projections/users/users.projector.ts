@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { PatientAccount, PractitionerProfile, UserType, type UserEvent } from '../../streams/user/events.ts'
-import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { defineOpeningProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 
 /** Users belong to no organisation. Their memberships say which organisations see them. */
@@ -11,13 +11,14 @@ export const usersTable = defineTable({
   columns: {
     user_id: 'uuid',
     external_id: 'text',
-    email: { type: 'text', nullable: true },
-    display_name: { type: 'text', nullable: true },
+    email: sealed(Type.String()),
+    display_name: sealed(Type.String()),
     locale: { type: 'text', nullable: true },
     user_type: { type: 'text', values: UserType.enum },
     status: { type: 'text', values: ['active', 'suspended', 'deactivated', 'erased'] },
-    practitioner_profile: { type: 'jsonb', schema: PractitionerProfile, nullable: true },
-    patient_account: { type: 'jsonb', schema: PatientAccount, nullable: true },
+    practitioner_profile: sealed(PractitionerProfile),
+    patient_account: sealed(PatientAccount),
+    /** Of the patient account, by which the user is found. An id, and the only open part of a personal member. */
     clinical_patient_id: { type: 'text', nullable: true },
     /** Organisations of the user when it was erased. */
     former_org_ids: { type: 'jsonb', schema: Type.Array(Type.String()) },
@@ -126,18 +127,18 @@ function withoutDefault(
 }
 
 /** Users, memberships, roles and permissions. One projector, because an actor's permissions need all of them at once. */
-export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent | PermissionEvent>()({
+export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRolesEvent | PermissionEvent>()({
   name: 'users',
-  version: 2,
+  version: 3,
   tables: [usersTable, membershipsTable, productAccessTable, rolesTable, permissionsTable],
   handlers: {
     UserRegistrationStarted: beforeRow,
     UserRegistrationAbandoned: beforeRow,
     UserRegistrationClearAttempted: beforeRow,
     UserRegistrationCleared: beforeRow,
-    UserCreated: ({ data, revision }) => [
+    UserCreated: ({ data, sealed: kept, revision }) => [
       insertRow(usersTable, {
-        ...data,
+        ...kept,
         clinicalPatientId: clinicalPatientOf(data),
         status: 'active',
         formerOrgIds: [],
@@ -145,9 +146,9 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
         streamRevision: revision,
       }),
     ],
-    UserChanged: ({ data, revision }) => [
+    UserChanged: ({ data, sealed: kept, revision }) => [
       patchRow(usersTable, {
-        ...data,
+        ...kept,
         clinicalPatientId: clinicalPatientOf(data),
         updatedAt: data.changedAt,
         streamRevision: revision,

@@ -3,12 +3,13 @@ import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { WorkflowDefinitionEvent } from '../../streams/workflow-definition/events.ts'
 import { StepKind, WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 import {
+  StepOutput,
   WorkflowFailureCode,
   WorkflowInstanceStatus,
   type WorkflowInstanceEvent,
 } from '../../streams/workflow-instance/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
-import { insertRow, patchRow, upsertRow } from '../../engine/projections/row-changes.ts'
+import { defineProjector, defineTable, sealed, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, upsertRow, type InsertOf } from '../../engine/projections/row-changes.ts'
 
 const version = {
   workflow_definition_id: 'uuid',
@@ -61,21 +62,22 @@ export const workflowInstancesTable = defineTable({
   ],
 })
 
-/** The latest output of each step. Null after an erasure. */
+/** The latest output of each step: what a client supplied, or the values that an output step computed. */
 export const workflowOutputsTable = defineTable({
   name: 'workflow_outputs',
   columns: {
     workflow_instance_id: 'uuid',
     step_id: 'text',
     org_id: 'uuid',
-    output: { type: 'jsonb', nullable: true },
+    output: sealed(StepOutput),
+    values: sealed(StepOutput),
   },
   primaryKey: ['workflow_instance_id', 'step_id'],
 })
 
 export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | WorkflowInstanceEvent>()({
   name: 'workflows',
-  version: 3,
+  version: 4,
   tables: [workflowDefinitionsTable, workflowVersionsTable, workflowInstancesTable, workflowOutputsTable],
   handlers: {
     WorkflowDefinitionPublished: ({ data, revision }) => {
@@ -103,11 +105,11 @@ export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | Work
       }),
     ],
     WorkflowStepAdvanced: ({ data, revision, stream }) => [
-      outputRow(stream, data, data.output),
+      outputRow(stream, data, { output: data.output }),
       left(data.workflowInstanceId, 'running', data.advancedAt, revision),
     ],
     WorkflowOutputProduced: ({ data, revision, stream }) => [
-      outputRow(stream, data, data.values === null ? null : { values: data.values }),
+      outputRow(stream, data, { values: data.values }),
       left(data.workflowInstanceId, 'running', data.producedAt, revision),
     ],
     WorkflowAssessmentRequested: ({ data, revision }) => [
@@ -150,7 +152,11 @@ interface StepOfInstance {
   readonly stepId: string
 }
 
-function outputRow(stream: string, { workflowInstanceId, stepId }: StepOfInstance, output: object | null): RowChange {
+function outputRow(
+  stream: string,
+  { workflowInstanceId, stepId }: StepOfInstance,
+  given: Pick<InsertOf<typeof workflowOutputsTable>, 'output' | 'values'>,
+): RowChange {
   const { orgId } = parseOwnedStream(stream)
-  return upsertRow(workflowOutputsTable, { workflowInstanceId, stepId, orgId, output })
+  return upsertRow(workflowOutputsTable, { workflowInstanceId, stepId, orgId, ...given })
 }

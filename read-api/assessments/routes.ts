@@ -13,6 +13,7 @@ import {
   assessmentsProjector,
   assessmentsTable,
 } from '../../projections/assessments/assessments.projector.ts'
+import { openedView, type OpeningReads } from '../../engine/reads/opened.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { childrenOf, rowsOfTenant, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
@@ -20,7 +21,7 @@ const a = tableOf(assessmentsProjector, assessmentsTable, 'a')
 const i = tableOf(assessmentsProjector, assessmentImagesTable, 'i')
 
 /** Reads the assessment and its images in one statement, so that both are of the same moment. */
-export const getAssessment = viewByIds((tenant: TenantId, assessmentId: string) =>
+const assessmentRow = viewByIds((tenant: TenantId, assessmentId: string) =>
   rowsOfTenant(a, tenant)
     .where(a.assessmentId, assessmentId)
     .select({
@@ -33,7 +34,13 @@ export const getAssessment = viewByIds((tenant: TenantId, assessmentId: string) 
     }),
 )
 
-export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configuration, now }: ReadDependencies): void {
+export async function getAssessment({ pool, vault }: OpeningReads, tenant: TenantId, assessmentId: string) {
+  return openedView(vault, await assessmentRow(pool, tenant, assessmentId))
+}
+
+export function assessmentReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { objects, configuration, now } = deps
+
   readRoute(app, {
     path: '/assessments/:id',
     operationId: 'getAssessment',
@@ -45,7 +52,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
     servedBy: [assessmentsProjector],
     holdUntil: ({ status }) => isOver(status),
     find: async ({ tenant, params }) => {
-      const view = await getAssessment(pool, tenant, params.id)
+      const view = await getAssessment(deps, tenant, params.id)
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       return {
         body: toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds)),

@@ -1,9 +1,20 @@
 import type { PersonalCategory } from '../../platform/kit/personal-content.ts'
-import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { accessesTable, accessLogProjector, accessPersonsTable } from '../../projections/audit/access-log.projector.ts'
-import { columnsOf, on, pageOf, rowsOf, rowsOfTenant, sortOrder, tableOf } from '../../engine/reads/tenant-rows.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import { opened, type OpeningReads } from '../../engine/reads/opened.ts'
+import {
+  columnsOf,
+  on,
+  pageOf,
+  rowsOf,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  type Rows,
+  type SortOrder,
+} from '../../engine/reads/tenant-rows.ts'
 
 const a = tableOf(accessLogProjector, accessesTable, 'a')
 const p = tableOf(accessLogProjector, accessPersonsTable, 'p')
@@ -14,7 +25,7 @@ export const { placeOf: placeOfAccess } = newestFirst
 
 export interface AccessFilters {
   readonly patientId?: string | undefined
-  readonly userId?: string | undefined
+  readonly user?: { readonly id: string; readonly recipientKey: string } | undefined
   readonly clientId?: string | undefined
   readonly category?: PersonalCategory | undefined
   /** RFC 3339, inclusive. */
@@ -27,9 +38,9 @@ export interface AccessFilters {
 
 /** Who saw content of a patient, or what a client or a user saw, newest first. */
 export async function listAccesses(
-  pool: Pool,
+  deps: OpeningReads,
   tenant: TenantId,
-  { patientId, userId, clientId, category, from, to, since }: AccessFilters,
+  { patientId, user, clientId, category, from, to, since }: AccessFilters,
   page: PageRequest,
 ) {
   const rows =
@@ -41,12 +52,24 @@ export async function listAccesses(
           .where(p.personId, patientId)
   const at = patientId === undefined ? a.at : p.at
   rows.whereRaw('?? >= ?', [at, since])
-  if (userId !== undefined) rows.where(a.userId, userId)
+  if (user !== undefined) rows.whereRaw('(?? = ? or ?? = ?)', [a.userId, user.id, a.recipientKey, user.recipientKey])
   if (clientId !== undefined) rows.where(a.clientId, clientId)
   if (category !== undefined) rows.whereRaw('?? @> to_jsonb(?::text)', [a.categories, category])
   if (from !== undefined) rows.whereRaw('?? >= ?', [at, from])
   if (to !== undefined) rows.whereRaw('?? < ?', [at, to])
-  return pageOf(pool, patientId === undefined ? newestFirst : newestOfPersonFirst, rows, page)
+  return openedPage(deps, patientId === undefined ? newestFirst : newestOfPersonFirst, rows, page)
+}
+
+/** A mail was shown to its recipient. */
+async function openedPage<Member extends string>(
+  { pool, vault }: OpeningReads,
+  order: SortOrder<Member>,
+  rows: Rows<ViewOf<typeof accessesTable>>,
+  page: PageRequest,
+) {
+  const found = await pageOf(pool, order, rows, page)
+  const accesses = await opened(vault, found.rows)
+  return { ...found, rows: accesses.map((one) => ({ ...one, userId: one.userId ?? one.recipientRef })) }
 }
 
 export interface OwnPersons {
@@ -58,7 +81,7 @@ export interface OwnPersons {
 
 /** Who saw content of a person, as patient or as user, newest first. */
 export async function listOwnAccesses(
-  pool: Pool,
+  deps: OpeningReads,
   tenant: TenantId,
   { userId, patientId, since }: OwnPersons,
   page: PageRequest,
@@ -78,5 +101,5 @@ export async function listOwnAccesses(
       a.patientIds,
       patientId,
     ])
-  return pageOf(pool, newestOfPersonFirst, rows, page)
+  return openedPage(deps, newestOfPersonFirst, rows, page)
 }

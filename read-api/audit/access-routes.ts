@@ -7,17 +7,22 @@ import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { listAccesses, placeOfAccess } from './access-queries.ts'
 
-export interface AccessRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors' | 'now'> {
+export interface AccessRouteDependencies extends Pick<ReadDependencies, 'pool' | 'vault' | 'cursors' | 'now'> {
   readonly configuration: Pick<ReadDependencies['configuration'], 'accessLogRetentionDays'>
 }
 
+export interface ReaderRouteDependencies extends AccessRouteDependencies {
+  /** HMAC of the recipient of a mail. The read model does not contain the recipient. */
+  readonly recipientKeyOf: (recipientRef: string) => string
+}
+
 /** The first instant that the access log still shows. */
-export function shownSince({ now, configuration }: Omit<AccessRouteDependencies, 'pool' | 'cursors'>): string {
+export function shownSince({ now, configuration }: Pick<AccessRouteDependencies, 'now' | 'configuration'>): string {
   return new Date(now().getTime() - configuration.accessLogRetentionDays * 86_400_000).toISOString()
 }
 
 /** Who saw it. */
-export function accessRoutes(app: ServiceApp, deps: AccessRouteDependencies): void {
+export function accessRoutes(app: ServiceApp, deps: ReaderRouteDependencies): void {
   listRoute(app, deps, {
     path: '/access-log',
     operationId: 'listAccesses',
@@ -43,8 +48,9 @@ export function accessRoutes(app: ServiceApp, deps: AccessRouteDependencies): vo
       const { patient_id: patientId, actor_user_id: userId, client_id: clientId, category, from, to } = query
       if (patientId === undefined && userId === undefined && clientId === undefined)
         throw problem('one-filter-required')
-      const filters = { patientId, userId, clientId, category, from, to, since: shownSince(deps) }
-      return listAccesses(deps.pool, tenant, filters, page)
+      const user = userId === undefined ? undefined : { id: userId, recipientKey: deps.recipientKeyOf(userId) }
+      const filters = { patientId, user, clientId, category, from, to, since: shownSince(deps) }
+      return listAccesses(deps, tenant, filters, page)
     },
     placeOf: (row) => placeOfAccess(row),
     toItem: (row) => toAccessRecord(row),

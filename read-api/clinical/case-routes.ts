@@ -17,6 +17,7 @@ import {
   listCases,
   listDiagnoses,
   listFindings,
+  patientOfCase,
   placeOfCase,
   placeOfDiagnosis,
   placeOfFinding,
@@ -38,7 +39,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     sort: '-created_at',
     pageName: 'CasePage',
     item: CaseRecord,
-    rows: ({ tenant, filters }, page) => listCases(pool, tenant, filters, page),
+    rows: ({ tenant, filters }, page) => listCases(deps, tenant, filters, page),
     placeOf: placeOfCase,
     toItem: toCaseRecord,
     shows: ({ patientId }) => ({ patientId }),
@@ -55,7 +56,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     shows: ({ patient_id: patientId }) => ({ patientId }),
     find: async ({ tenant, params, headers }) => {
       if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, casesProjector)
-      const opened = await getCase(pool, tenant, params.id)
+      const opened = await getCase(deps, tenant, params.id)
       return { body: toCaseRecord(opened), revision: BigInt(opened.streamRevision) }
     },
   })
@@ -72,7 +73,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     pageName: 'FindingPage',
     item: FindingRecord,
     rows: async ({ tenant, params }, page) => {
-      const { patientId } = await getCase(pool, tenant, params.id)
+      const patientId = await patientOfCase(pool, tenant, params.id)
       return ofPatient(patientId, await listFindings(pool, tenant, params.id, page))
     },
     placeOf: placeOfFinding,
@@ -94,8 +95,8 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     pageName: 'DiagnosisPage',
     item: DiagnosisRecord,
     rows: async ({ tenant, params }, page) => {
-      const { patientId } = await getCase(pool, tenant, params.id)
-      return ofPatient(patientId, await listDiagnoses(pool, tenant, params.id, page))
+      const patientId = await patientOfCase(pool, tenant, params.id)
+      return ofPatient(patientId, await listDiagnoses(deps, tenant, params.id, page))
     },
     placeOf: (row) => placeOfDiagnosis(row),
     toItem: (row) => toDiagnosisRecord(row),

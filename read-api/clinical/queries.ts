@@ -1,5 +1,5 @@
+import { identifierKeyOf } from '../../contracts/clinical/identifier-key.ts'
 import type { Pool } from '../../platform/database/database.ts'
-import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -9,10 +9,11 @@ import {
   findingsTable,
 } from '../../projections/clinical/cases.projector.ts'
 import {
-  patientIdentifiersTable,
+  identifierClaimsTable,
   patientsProjector,
   patientsTable,
 } from '../../projections/clinical/patients.projector.ts'
+import { opened, openedView, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
   filtered,
   pageOf,
@@ -25,49 +26,80 @@ import {
 } from '../../engine/reads/tenant-rows.ts'
 
 const p = tableOf(patientsProjector, patientsTable, 'p')
-const i = tableOf(patientsProjector, patientIdentifiersTable, 'i')
+const i = tableOf(patientsProjector, identifierClaimsTable, 'i')
 const c = tableOf(casesProjector, casesTable, 'c')
 const f = tableOf(casesProjector, findingsTable, 'f')
 const d = tableOf(casesProjector, diagnosesTable, 'd')
 
-export const getPatient = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(p, tenant).where(p.patientId, id))
+const patientRow = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(p, tenant).where(p.patientId, id))
 
-/** Every split of `scheme|value`. Both parts may contain a `|`. */
-function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
-  const places = [...identifier.matchAll(/\|/g)].map(({ index }) => index)
-  return {
-    schemes: places.map((place) => comparedName(identifier.slice(0, place))),
-    values: places.map((place) => comparedName(identifier.slice(place + 1))),
-  }
+export async function getPatient({ pool, vault }: OpeningReads, tenant: TenantId, id: string) {
+  return openedView(vault, await patientRow(pool, tenant, id))
+}
+
+/** The keys of every split of `scheme|value`. Both parts may contain a `|`. */
+function keysOf(identifier: string): string[] {
+  return [...identifier.matchAll(/\|/g)].map(({ index }) =>
+    identifierKeyOf({ scheme: identifier.slice(0, index), value: identifier.slice(index + 1) }),
+  )
 }
 
 const patientsInOrder = sortOrder('asc', p.registeredAt, p.patientId)
 export const { placeOf: placeOfPatient } = patientsInOrder
 
-/** The patients with the identifier `scheme|value`, oldest first. */
-export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: PageRequest) {
-  const { schemes, values } = readingsOf(identifier)
-  const found = rowsOf(i, { patientId: i.patientId })
-    .joinRaw('join unnest(?::text[], ?::text[]) as asked(scheme, value) on ?? = asked.scheme and ?? = asked.value', [
-      schemes,
-      values,
-      i.scheme,
-      i.value,
-    ])
+/** The patients with the identifier `scheme|value`, oldest first. A page may have fewer patients than rows. */
+export async function listPatients(
+  { pool, vault }: OpeningReads<'fingerprint'>,
+  tenant: TenantId,
+  identifier: string,
+  page: PageRequest,
+) {
+  const keys = keysOf(identifier)
+  const claimants = rowsOf(i, { patientId: i.patientId })
     .where(i.orgId, tenant)
-  const patients = rowsOfTenant(p, tenant).whereRaw('?? in (?)', [p.patientId, found])
-  return pageOf(pool, patientsInOrder, patients, page)
+    .whereRaw('?? = any(?::text[])', [i.identifierKey, keys.map((key) => vault.fingerprint(key))])
+  const found = await pageOf(
+    pool,
+    patientsInOrder,
+    rowsOfTenant(p, tenant).whereRaw('?? in (?)', [p.patientId, claimants]),
+    page,
+  )
+  const rows = await opened(vault, found.rows)
+  const last = rows.at(-1)
+  const isHeld = (each: Parameters<typeof identifierKeyOf>[0]) => keys.includes(identifierKeyOf(each))
+  return {
+    ...found,
+    rows: rows.filter(({ identifiers }) => identifiers?.some(isHeld)),
+    reached: last && placeOfPatient(last),
+  }
 }
 
-export const getCase = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(c, tenant).where(c.caseId, id))
+const caseRow = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(c, tenant).where(c.caseId, id))
+
+export async function getCase({ pool, vault }: OpeningReads, tenant: TenantId, id: string) {
+  return openedView(vault, await caseRow(pool, tenant, id))
+}
+
+/**
+ * The patient of a case.
+ * @throws Problem `not-found`
+ */
+export async function patientOfCase(pool: Pool, tenant: TenantId, id: string): Promise<string> {
+  return (await caseRow(pool, tenant, id)).patientId
+}
 
 const casesInOrder = sortOrder('desc', c.openedAt, c.caseId)
 export const { placeOf: placeOfCase } = casesInOrder
 
 /** Newest first. */
-export async function listCases(pool: Pool, tenant: TenantId, filters: Filters<typeof casesTable>, page: PageRequest) {
-  const cases = filtered(rowsOfTenant(c, tenant), c, filters)
-  return pageOf(pool, casesInOrder, cases, page)
+export async function listCases(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId,
+  filters: Filters<typeof casesTable>,
+  page: PageRequest,
+) {
+  const found = await pageOf(pool, casesInOrder, filtered(rowsOfTenant(c, tenant), c, filters), page)
+  return { ...found, rows: await opened(vault, found.rows) }
 }
 
 const findingsInOrder = sortOrder('asc', f.createdAt, { column: f.lesionNumber, ifNull: 0 }, f.findingId)
@@ -83,7 +115,13 @@ const diagnosesInOrder = sortOrder('asc', d.createdAt, { column: d.lesionNumber,
 export const { placeOf: placeOfDiagnosis } = diagnosesInOrder
 
 /** Oldest first, those of one review by lesion. */
-export async function listDiagnoses(pool: Pool, tenant: TenantId, caseId: string, page: PageRequest) {
-  const diagnoses = rowsOfTenant(d, tenant).where(d.caseId, caseId)
-  return pageOf(pool, diagnosesInOrder, diagnoses, page)
+export async function listDiagnoses(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId,
+  caseId: string,
+  page: PageRequest,
+) {
+  const found = await pageOf(pool, diagnosesInOrder, rowsOfTenant(d, tenant).where(d.caseId, caseId), page)
+  const diagnoses = await opened(vault, found.rows)
+  return { ...found, rows: diagnoses.map(({ correction, ...diagnosis }) => ({ ...diagnosis, ...correction })) }
 }

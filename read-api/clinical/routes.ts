@@ -19,7 +19,6 @@ const identifier = Type.String({
 const ofPatients = { access: { scopes: ['patients:read'] }, servedBy: [patientsProjector] } as const
 
 export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool } = deps
   caseReadRoutes(app, deps)
 
   listRoute(app, deps, {
@@ -52,7 +51,7 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     sort: 'registered_at',
     pageName: 'PatientPage',
     item: PatientRecord,
-    rows: ({ tenant, query }, page) => listPatients(pool, tenant, query.identifier, page),
+    rows: ({ tenant, query }, page) => listPatients(deps, tenant, query.identifier, page),
     placeOf: placeOfPatient,
     toItem: toPatientRecord,
     shows: ({ patientId }) => ({ patientId }),
@@ -66,6 +65,6 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     params: { id: Uuid },
     reply: PatientRecord,
     shows: ({ id: patientId }) => ({ patientId }),
-    find: async ({ tenant, params }) => atRevision(await getPatient(pool, tenant, params.id), toPatientRecord),
+    find: async ({ tenant, params }) => atRevision(await getPatient(deps, tenant, params.id), toPatientRecord),
   })
 }

@@ -6,6 +6,7 @@ import { personal } from '../../platform/kit/personal-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
+import { openedView } from '../../engine/reads/opened.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
 import { atRevision, readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
@@ -57,7 +58,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     sort: '-recorded_at',
     pageName: 'ConsentHistoryPage',
     item: ConsentDecisionRecord,
-    rows: ({ tenant, params, query: { type } }, page) => listDecisions(pool, tenant, params.patientId, { type, page }),
+    rows: ({ tenant, params, query: { type } }, page) => listDecisions(deps, tenant, params.patientId, { type, page }),
     placeOf: placeOfDecision,
     toItem: toDecisionRecord,
     shows: ({ patientId }) => ({ patientId }),
@@ -74,7 +75,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     access,
     servedBy: [consentRecordsProjector],
     find: async ({ tenant, params }) =>
-      atRevision(await getDecision(pool, tenant, params.patientId, params.id), toDecisionRecord),
+      atRevision(await getDecision(deps, tenant, params.patientId, params.id), toDecisionRecord),
   })
 
   readRoute(app, {
@@ -89,7 +90,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     access,
     servedBy: [consentRecordsProjector, consentTypesProjector],
     handle: async ({ tenant, params }) => {
-      const decision = await getDecisionWithLocale(pool, tenant, params.patientId, params.id)
+      const decision = await getDecisionWithLocale(deps, tenant, params.patientId, params.id)
       const issuer = `${configuration.baseUrl}/v1/consent`
       const facts = { issuer, record: toDecisionRecord(decision), locale: decision.locale, now: now() }
       return { receipt: await signReceipt(vault, facts) }
@@ -111,7 +112,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     handle: async ({ tenant, query: { patientId, consentTypeCode } }) => {
       await requireCurrent(deps, consentRecordsProjector)
       const latest = (await latestDecisions(pool, tenant, patientId, [consentTypeCode])).get(consentTypeCode)
-      const record = latest === undefined ? null : toDecisionRecord(latest)
+      const record = latest === undefined ? null : toDecisionRecord(await openedView(vault, latest))
       return {
         status: record?.decision ?? ('none' as const),
         granted: record?.decision === 'granted',

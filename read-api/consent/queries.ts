@@ -8,6 +8,7 @@ import {
   textVersionsTable,
 } from '../../projections/consent/consent-types.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
+import { opened, openedView, type Opened, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
   computed,
   membersOf,
@@ -23,14 +24,15 @@ import {
   matching,
 } from '../../engine/reads/tenant-rows.ts'
 
-export type DecisionView = ViewOf<typeof consentRecordsTable>
+type DecisionRow = ViewOf<typeof consentRecordsTable>
+export type DecisionView = Opened<DecisionRow>
 
 const d = tableOf(consentRecordsProjector, consentRecordsTable, 'd')
 const t = tableOf(consentTypesProjector, consentTypesTable, 't')
 const v = tableOf(consentTypesProjector, textVersionsTable, 'v')
 const decided = tableOf(consentTypesProjector, textVersionsTable, 'decided')
 const candidate = tableOf(consentTypesProjector, textVersionsTable, 'candidate')
-const latest = membersOf<DecisionView>('latest')
+const latest = membersOf<DecisionRow>('latest')
 
 function decisionsOf(tenant: TenantId, patientId: string) {
   return rowsOfTenant(d, tenant).where(d.patientId, patientId)
@@ -42,7 +44,7 @@ export const placeOfDecision = latestFirst.placeOf
 
 /**
  * The latest decision on each of the codes. With `asOf`, only decisions with a `recorded_at` up to then count. Reads one row
- * per code, for a history of any length.
+ * per code, for a history of any length. Personal members stay sealed.
  */
 export async function latestDecisions(
   pool: Pool,
@@ -50,17 +52,17 @@ export async function latestDecisions(
   patientId: string,
   codes: readonly string[],
   asOf: Date | null = null,
-): Promise<ReadonlyMap<string, DecisionView>> {
+): Promise<ReadonlyMap<string, DecisionRow>> {
   const ofCode = decisionsOf(tenant, patientId).whereRaw('?? = code', [d.consentTypeCode])
   if (asOf !== null) ofCode.whereRaw('?? <= ?', [d.recordedAt, asOf])
   const one = latestFirst.page(ofCode, { after: null, limit: 1 })
-  const source = computed<DecisionView>('unnest(?::text[]) as code cross join lateral (?) as latest', [codes, one])
+  const source = computed<DecisionRow>('unnest(?::text[]) as code cross join lateral (?) as latest', [codes, one])
   const rows = await viewsOf(pool, rowsFrom(source, 'latest.*'))
   return new Map(rows.map((row) => [row.consentTypeCode, row]))
 }
 
 /** The latest decision on a consent type is in force. Includes whether its text is the current one of its type and locale. */
-export type DecisionInForce = DecisionView & { readonly isTextCurrent: boolean }
+export type DecisionInForce = DecisionRow & { readonly isTextCurrent: boolean }
 
 const byTypeCode = sortOrder('asc', latest('consentTypeCode'))
 export const placeOfDecisionInForce = byTypeCode.placeOf
@@ -88,27 +90,46 @@ export async function listDecisionsInForce(
     .orderByRaw('?? desc', [candidate.effectiveFrom])
     .limit(1)
   const isTextCurrent = computed<boolean>('coalesce(?? = (?), false)', [latest('textVersionId'), current])
-  const inForce = rowsFrom(computed<DecisionView>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
+  const inForce = rowsFrom(computed<DecisionRow>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
   return pageOf(pool, byTypeCode, inForce, page)
 }
 
 export async function listDecisions(
-  pool: Pool,
+  { pool, vault }: OpeningReads,
   tenant: TenantId,
   patientId: string,
   { type, page }: { readonly type?: string | undefined; readonly page: PageRequest },
 ): Promise<PageRows<DecisionView>> {
   const decisions = decisionsOf(tenant, patientId)
   if (type !== undefined) decisions.where(d.consentTypeCode, type)
-  return pageOf(pool, latestFirst, decisions, page)
+  const found = await pageOf(pool, latestFirst, decisions, page)
+  return { ...found, rows: await opened(vault, found.rows) }
 }
 
-export const getDecision = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
+export async function getDecision(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId,
+  patientId: string,
+  consentId: string,
+): Promise<DecisionView> {
+  return openedView(vault, await decisionRow(pool, tenant, patientId, consentId))
+}
+
+const decisionRow = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
   decisionsOf(tenant, patientId).where(d.consentId, consentId),
 )
 
 /** A decision with the locale of its text. */
-export const getDecisionWithLocale = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
+export async function getDecisionWithLocale(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId,
+  patientId: string,
+  consentId: string,
+) {
+  return openedView(vault, await decisionRowWithLocale(pool, tenant, patientId, consentId))
+}
+
+const decisionRowWithLocale = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
   decisionsOf(tenant, patientId)
     .where(d.consentId, consentId)
     .join(...on(v, { textVersionId: d.textVersionId }))

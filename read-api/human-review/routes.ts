@@ -51,7 +51,7 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
     shows: ({ patient_id: patientId }) => ({ patientId }),
     problems: ['subject-erased'],
     find: async ({ tenant, params, caller }) => {
-      const { isErased, ...task } = await getTask(pool, tenant, productsSeenBy(caller), params.id)
+      const { isErased, ...task } = await getTask(deps, tenant, productsSeenBy(caller), params.id)
       if (isErased) throw problem('subject-erased')
       const body = toTaskRecord(task, taskReaderOf(caller, now()))
       // The end of a lease changes the answer before an event records it.
@@ -78,7 +78,7 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
     item: HumanReviewTaskRecord,
     rows: async ({ tenant, filters, caller }, page) => {
       const at = now()
-      const found = await listTasks(pool, tenant, productsSeenBy(caller), { ...filters, now: at }, page)
+      const found = await listTasks(deps, tenant, productsSeenBy(caller), { ...filters, now: at }, page)
       const reader = taskReaderOf(caller, at)
       return { ...found, rows: found.rows.map((task) => ({ ...task, reader })) }
     },

@@ -9,6 +9,7 @@ import {
   notificationsTable,
 } from '../../projections/notifications/notifications.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
+import { opened, openedView, type Opened, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
   childrenOf,
   columnsOf,
@@ -43,9 +44,27 @@ const attemptsMade = () =>
   })
 
 /** With its attempts that have ended. */
-export const getNotification = viewByIds((tenant: TenantId, id: string) =>
+export async function getNotification({ pool, vault }: OpeningReads, tenant: TenantId, id: string) {
+  const notification = await openedView(vault, await notificationRow(pool, tenant, id))
+  return { ...notification, ...maskedIn(notification) }
+}
+
+const notificationRow = viewByIds((tenant: TenantId, id: string) =>
   notificationsOf(tenant).where(n.notificationId, id).select({ attemptsMade: attemptsMade() }),
 )
+
+/** No answer shows an address in full. */
+function maskedIn({ recipientRef, resolvedAddress }: Pick<Opened<Notification>, 'recipientRef' | 'resolvedAddress'>) {
+  return { recipientRef: masked(recipientRef), resolvedAddress: masked(resolvedAddress) }
+}
+
+/** The first character and the domain of an e-mail address. User ids and chat channels stay as they are. */
+function masked(address: string | null): string | null {
+  const at = address?.lastIndexOf('@') ?? -1
+  if (address === null || at < 1) return address
+  const [first = ''] = address
+  return `${first}***${address.slice(at)}`
+}
 
 export interface NotificationFilters {
   /** HMAC of the recipient. */
@@ -61,7 +80,7 @@ const newestFirst = sortOrder('desc', n.createdAt, n.notificationId)
 export const { placeOf: placeOfNotification } = newestFirst
 
 export async function listNotifications(
-  pool: Pool,
+  { pool, vault }: OpeningReads,
   tenant: TenantId,
   { recipientKey, status, from, to }: NotificationFilters,
   page: PageRequest,
@@ -72,7 +91,9 @@ export async function listNotifications(
   // Postgres takes offsets below 16 hours only.
   if (from !== undefined) rows.whereRaw('?? >= ?', [n.createdAt, new Date(from).toISOString()])
   if (to !== undefined) rows.whereRaw('?? < ?', [n.createdAt, new Date(to).toISOString()])
-  return pageOf(pool, newestFirst, rows, page)
+  const found = await pageOf(pool, newestFirst, rows, page)
+  const notifications = await opened(vault, found.rows)
+  return { ...found, rows: notifications.map((one) => ({ ...one, ...maskedIn(one) })) }
 }
 
 /** A failed notification has a code and an instant. */

@@ -73,7 +73,7 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     casing: 'camel',
     rows: ({ tenant, query: { recipientRef, status, from, to } }, page) => {
       const recipientKey = recipientRef === undefined ? undefined : recipientKeyOf(recipientRef)
-      return listNotifications(pool, tenant, { recipientKey, status, from, to }, page)
+      return listNotifications(deps, tenant, { recipientKey, status, from, to }, page)
     },
     placeOf: placeOfNotification,
     toItem: toNotificationRecord,
@@ -90,7 +90,7 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     reply: NotificationWithAttempts,
     shows: (_, { patientId }) => ({ patientId }),
     find: async ({ tenant, params }) => {
-      const notification = await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant))
+      const notification = await getNotification(deps, tenant, params.id).catch(askingForOrganisation(tenant))
       return { ...atRevision(notification, toNotificationWithAttempts), patientId: notification.patientId }
     },
   })

@@ -7,6 +7,7 @@ import {
   preferencesTable,
   suppressionsTable,
 } from '../../projections/notifications/notification-settings.projector.ts'
+import { opened, openedView, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
   oneView,
   pageOf,
@@ -17,7 +18,7 @@ import {
   tableOf,
   viewsOf,
 } from '../../engine/reads/tenant-rows.ts'
-import { getUser } from '../users/queries.ts'
+import { findUser } from '../users/queries.ts'
 
 const n = tableOf(notificationSettingsProjector, notificationSubscriptionsTable, 'n')
 const s = tableOf(notificationSettingsProjector, suppressionsTable, 's')
@@ -53,25 +54,25 @@ export async function getNotificationSubscription(pool: Pool, tenant: TenantId |
 
 /** Null: the rows of every organisation and of the platform. */
 export async function listSuppressions(
-  pool: Pool,
+  { pool, vault }: OpeningReads,
   tenant: TenantId | null,
   { isOwnOnly }: SettingFilters,
   page: PageRequest,
 ) {
   const within = isOwnOnly ? rowsWithin : rowsWithPlatform
-  const rows = within(s, tenant)
-  return pageOf(pool, suppressionsOldestFirst, rows, page)
+  const found = await pageOf(pool, suppressionsOldestFirst, within(s, tenant), page)
+  return { ...found, rows: await opened(vault, found.rows) }
 }
 
-export async function getSuppression(pool: Pool, tenant: TenantId | null, id: string) {
+export async function getSuppression({ pool, vault }: OpeningReads, tenant: TenantId | null, id: string) {
   const rows = rowsWithPlatform(s, tenant)
-  return oneView(pool, rows.where(s.suppressionId, id))
+  return openedView(vault, await oneView(pool, rows.where(s.suppressionId, id)))
 }
 
 /**
  * What a member of the organisation has set. Throws Problem `not-found` for a user that is no member, or `user-erased`.
  */
 export async function getPreferences(pool: Pool, tenant: TenantId, userId: string) {
-  await getUser(pool, tenant, userId)
+  await findUser(pool, tenant, userId)
   return viewsOf(pool, rowsOf(p).where(p.userId, userId))
 }

@@ -83,7 +83,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     casing: 'camel',
     item: SuppressionRecord,
     rows: ({ tenant, query }, page) =>
-      listSuppressions(pool, tenant, { isOwnOnly: namedOrg(query) !== undefined }, page),
+      listSuppressions(deps, tenant, { isOwnOnly: namedOrg(query) !== undefined }, page),
     placeOf: placeOfSuppression,
     toItem: toSuppressionRecord,
   })
@@ -95,7 +95,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     summary: 'An address that gets no message',
     params: { id: Uuid },
     reply: SuppressionRecord,
-    find: async ({ tenant, params }) => atRevision(await getSuppression(pool, tenant, params.id), toSuppressionRecord),
+    find: async ({ tenant, params }) => atRevision(await getSuppression(deps, tenant, params.id), toSuppressionRecord),
   })
 
   readRoute(app, {

@@ -6,7 +6,7 @@ import { pause } from '../../platform/kit/backoff.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import type { ReadDependencies } from '../../engine/reads/read-route.ts'
-import { getUser, type UserView } from './queries.ts'
+import { findUser } from './queries.ts'
 
 /** The event store may need longer to say that it is away. */
 const longestMs = 5_000
@@ -21,7 +21,7 @@ export function createActorLookup({ pool, isCurrent }: Pick<ReadDependencies, 'p
   async function lookUp({ userId, orgId }: SelectedActor): Promise<ContextAnswer> {
     if (!isUuid(userId) || !isUuid(orgId)) return { kind: 'refused', code: 'actor-context-invalid' }
     if (!(await isCurrent(usersProjector.name))) return { kind: 'unavailable' }
-    const user = await seenUser(() => getUser(pool, tenantOfFact(orgId), userId))
+    const user = await seenUser(() => findUser(pool, tenantOfFact(orgId), userId))
     const membership = user?.memberships.find((one) => one.organisationId === orgId)
     if (user === undefined || membership === undefined) return { kind: 'refused', code: 'actor-context-invalid' }
     if (user.status !== 'active') return { kind: 'refused', code: 'user-not-active' }
@@ -41,8 +41,10 @@ async function inTime(answer: Promise<ContextAnswer>): Promise<ContextAnswer> {
   }
 }
 
+type FoundUser = Awaited<ReturnType<typeof findUser>>
+
 /** Undefined for a user that does not exist for the organisation, or was erased. */
-async function seenUser(find: () => Promise<UserView>): Promise<UserView | undefined> {
+async function seenUser(find: () => Promise<FoundUser>): Promise<FoundUser | undefined> {
   try {
     return await find()
   } catch (error) {

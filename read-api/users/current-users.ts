@@ -5,6 +5,7 @@ import { formatPosition } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { within } from '../../platform/kit/time-limits.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
+import type { Opened } from '../../engine/reads/opened.ts'
 import { requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { askInRounds } from '../../engine/reads/rounds.ts'
 import { findUsers, presentUser, type UserRow, type UserView } from './queries.ts'
@@ -15,7 +16,7 @@ interface UserQuestion {
   readonly userId: string
 }
 
-export interface CurrentUsersOptions extends Pick<ReadDependencies, 'pool' | 'isCurrent' | 'positionOf'> {
+export interface CurrentUsersOptions extends Pick<ReadDependencies, 'pool' | 'vault' | 'isCurrent' | 'positionOf'> {
   /** Milliseconds of a monotonic clock. */
   readonly clockMs?: () => number
 }
@@ -35,7 +36,7 @@ const longestKeptMs = 30_000
  * Rows are kept while the read model does not move: each round of questions reads its position first.
  */
 export function createCurrentUsers({ clockMs = () => performance.now(), ...deps }: CurrentUsersOptions) {
-  const kept = new LRUCache<string, UserRow>({ ...atMost(mostUsers), ttl: longestKeptMs, ttlAutopurge: true })
+  const kept = new LRUCache<string, Opened<UserRow>>({ ...atMost(mostUsers), ttl: longestKeptMs, ttlAutopurge: true })
   let keptAt: string | undefined
   let currentAt = Number.NEGATIVE_INFINITY
 
@@ -60,7 +61,7 @@ export function createCurrentUsers({ clockMs = () => performance.now(), ...deps 
   return askInRounds<UserQuestion, UserView>(async (questions) => {
     await requireRecent()
     const position = await forgetOlder()
-    const rows = new Map<string, UserRow>()
+    const rows = new Map<string, Opened<UserRow>>()
     const missing = new Map<string, UserQuestion>()
     for (const question of questions) {
       const row = kept.get(nameOf(question))
@@ -71,7 +72,7 @@ export function createCurrentUsers({ clockMs = () => performance.now(), ...deps 
     await Promise.all(
       [...byTenant].map(async ([tenant, asked]) => {
         const ids = asked.map(({ userId }) => userId)
-        for (const row of await findUsers(deps.pool, tenant, ids)) {
+        for (const row of await findUsers(deps, tenant, ids)) {
           rows.set(nameOf({ tenant, userId: row.userId }), row)
           // A later round may have read a later position meanwhile.
           if (keptAt === position) kept.set(nameOf({ tenant, userId: row.userId }), row)

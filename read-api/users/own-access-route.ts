@@ -12,8 +12,6 @@ import { getUser, namesOf } from './queries.ts'
 
 /** Who saw the content of the actor: as the patient of the patient account, and as a user. */
 export function ownAccessRoute(app: ServiceApp, deps: AccessRouteDependencies): void {
-  const { pool } = deps
-
   listRoute(app, deps, {
     path: '/users/me/access-log',
     operationId: 'listOwnAccesses',
@@ -30,12 +28,12 @@ export function ownAccessRoute(app: ServiceApp, deps: AccessRouteDependencies): 
     rows: async ({ tenant, caller }, page) => {
       const { userId } = requireActor(caller)
       if (!isUuid(userId)) throw problem('not-found')
-      const { patientAccount } = await getUser(pool, tenant, userId.toLowerCase())
+      const { patientAccount } = await getUser(deps, tenant, userId.toLowerCase())
       const patient = patientAccount?.clinicalPatientId ?? ''
       const patientId = isUuid(patient) ? patient.toLowerCase() : null
       const own = { userId: userId.toLowerCase(), patientId, since: shownSince(deps) }
-      const { rows, hasMore } = await listOwnAccesses(pool, tenant, own, page)
-      const names = await namesOf(pool, rows)
+      const { rows, hasMore } = await listOwnAccesses(deps, tenant, own, page)
+      const names = await namesOf(deps, rows)
       return { rows: rows.map((row) => ({ ...row, ...names(row) })), hasMore }
     },
     placeOf: (row) => placeOfAccess(row),

@@ -17,7 +17,7 @@ const usual = { access: 'token', servedBy: [usersProjector], tenancy: 'optional'
 
 /** What a user has: the own profile, and the context that a product sends with its calls. */
 export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool, vault, now, configuration } = deps
+  const { vault, now, configuration } = deps
   const userOf = createCurrentUsers(deps)
   const tokens = createContextTokens({ keys: vault, now, ttlSeconds: configuration.actorContextTtlSeconds })
 
@@ -33,7 +33,7 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     find: async ({ tenant, caller }) => {
       const actor = requireActor(caller)
       if (!isUuid(actor.userId)) throw problem('not-found')
-      const user = await getUser(pool, tenant, actor.userId)
+      const user = await getUser(deps, tenant, actor.userId)
       const own = user.memberships.find((one) => one.organisationId === actor.orgId)
       const roles = user.memberships.map(roleOf)
       return versioned(user, { ...toDetail(user), roles, permissions: [...(own?.permissions ?? [])] })

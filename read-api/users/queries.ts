@@ -13,6 +13,7 @@ import {
   usersProjector,
   usersTable,
 } from '../../projections/users/users.projector.ts'
+import { opened, openedView, type Opened, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
   childrenOf,
   computed,
@@ -48,8 +49,10 @@ export interface MembershipView {
 
 type MembershipRow = Omit<MembershipView, 'products'> & { readonly access: readonly { readonly productId: string }[] }
 export type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipRow[] }
-export type UserView = Omit<UserRow, 'status' | 'memberships'> & {
-  readonly status: 'active' | 'suspended' | 'deactivated'
+type PresentStatus = 'active' | 'suspended' | 'deactivated'
+export type UserView = Present<Opened<UserRow>>
+type Present<Row> = Omit<Row, 'status' | 'memberships'> & {
+  readonly status: PresentStatus
   readonly memberships: readonly MembershipView[]
 }
 
@@ -94,7 +97,11 @@ function usersWithin(tenant: TenantId | null): Rows<UserRow> {
 }
 
 /** Throws Problem `user-erased`. */
-function present({ status, memberships, ...row }: UserRow): UserView {
+function present<Row extends Pick<UserRow, 'status' | 'memberships'>>({
+  status,
+  memberships,
+  ...row
+}: Row): Present<Row> {
   if (status === 'erased') throw problem('user-erased')
   const withProducts = memberships.map(({ access, ...one }) => ({
     ...one,
@@ -104,35 +111,52 @@ function present({ status, memberships, ...row }: UserRow): UserView {
 }
 
 /** Throws Problem `not-found`, or `user-erased` for callers that could see the user before. */
-export async function getUser(pool: Pool, tenant: TenantId | null, id: string): Promise<UserView> {
+export async function getUser({ pool, vault }: OpeningReads, tenant: TenantId | null, id: string): Promise<UserView> {
+  return openedView(vault, await findUser(pool, tenant, id))
+}
+
+/** The same with the personal members sealed. */
+export async function findUser(pool: Pool, tenant: TenantId | null, id: string): Promise<Present<UserRow>> {
   return present(await oneView(pool, usersWithin(tenant).where(u.userId, id)))
 }
 
 /** Several rows of users, by their ids. `presentUser` judges each. */
-export async function findUsers(pool: Pool, tenant: TenantId | null, ids: readonly string[]): Promise<UserRow[]> {
-  return viewsOf(pool, usersWithin(tenant).whereRaw('?? = any(?::uuid[])', [u.userId, ids]))
+export async function findUsers(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId | null,
+  ids: readonly string[],
+): Promise<Opened<UserRow>[]> {
+  return opened(vault, await viewsOf(pool, usersWithin(tenant).whereRaw('?? = any(?::uuid[])', [u.userId, ids])))
 }
 
 /** Throws Problem `not-found`, or `user-erased`. */
-export function presentUser(row: UserRow | undefined): UserView {
+export function presentUser(row: Opened<UserRow> | undefined): UserView {
   if (row === undefined) throw problem('not-found')
   return present(row)
 }
 
 /** Like `getUser`. `externalId` is the subject at the identity provider. */
-export async function getUserByExternalId(pool: Pool, tenant: TenantId | null, externalId: string): Promise<UserView> {
-  return present(await oneView(pool, usersWithin(tenant).where(u.externalId, externalId)))
+export async function getUserByExternalId(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId | null,
+  externalId: string,
+): Promise<UserView> {
+  return openedView(vault, present(await oneView(pool, usersWithin(tenant).where(u.externalId, externalId))))
 }
 
 /**
  * The only active member of an organisation who is this clinical patient.
  * @throws Problem `not-found` if there is none, or more than one
  */
-export async function getUserOfPatient(pool: Pool, tenant: TenantId, clinicalPatientId: string): Promise<UserView> {
+export async function getUserOfPatient(
+  { pool, vault }: OpeningReads,
+  tenant: TenantId,
+  clinicalPatientId: string,
+): Promise<UserView> {
   const rows = usersWithin(tenant).where(u.clinicalPatientId, clinicalPatientId).where(u.status, 'active').limit(2)
   const [user, second] = await viewsOf(pool, rows)
   if (user === undefined || second !== undefined) throw problem('not-found')
-  return present(user)
+  return openedView(vault, present(user))
 }
 
 /** All users of an organisation, in any status, whose account names this clinical patient. */
@@ -155,7 +179,7 @@ const oldestFirst = sortOrder('asc', u.createdAt, u.userId)
 export const { placeOf: placeOfUser } = oldestFirst
 
 export async function listUsers(
-  pool: Pool,
+  { pool, vault }: OpeningReads,
   tenant: TenantId | null,
   { userType, status, roleId }: UserFilters,
   page: PageRequest,
@@ -165,7 +189,13 @@ export async function listUsers(
   if (status !== undefined) rows.where(u.status, status)
   if (roleId !== undefined) rows.whereRaw('exists (?)', [membershipsWithin(tenant).where(m.roleId, roleId)])
   const found = await pageOf(pool, oldestFirst, rows, page)
-  return { ...found, rows: found.rows.map(present) }
+  return {
+    ...found,
+    rows: await opened(
+      vault,
+      found.rows.map((row) => present(row)),
+    ),
+  }
 }
 
 const rolesOldestFirst = sortOrder('asc', r.createdAt, r.roleId)
@@ -201,7 +231,7 @@ interface NamedCaller {
 }
 
 /** The names of clients and users. Null for those that are gone, and for ids that are no UUID. */
-export async function namesOf(pool: Pool, callers: readonly NamedCaller[]) {
+export async function namesOf({ pool, vault }: OpeningReads, callers: readonly NamedCaller[]) {
   const idsOf = (ids: readonly (string | null)[]) => [
     ...new Set(ids.flatMap((id) => (id !== null && isUuid(id) ? [id] : []))),
   ]
@@ -222,7 +252,7 @@ export async function namesOf(pool: Pool, callers: readonly NamedCaller[]) {
     ),
   ])
   const clientNames = new Map(clients.map(({ id, name }) => [id, name]))
-  const userNames = new Map(users.map(({ id, name }) => [id, name]))
+  const userNames = new Map((await opened(vault, users)).map(({ id, name }) => [id, name]))
   return ({ clientId, userId }: NamedCaller) => ({
     client: clientNames.get(clientId ?? '') ?? null,
     user: userNames.get(userId ?? '') ?? null,

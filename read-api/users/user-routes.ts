@@ -33,8 +33,6 @@ const { userType } = UserRecord.properties
 
 /** Users for administrators, and look-ups for products. */
 export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
-  const { pool } = deps
-
   listRoute(app, deps, {
     ...usual,
     access: usersAdmin,
@@ -61,7 +59,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
         status: query.status,
         roleId: oneOf('roleId', query.roleId, query.role),
       }
-      return listUsers(pool, tenant, filters, page)
+      return listUsers(deps, tenant, filters, page)
     },
     placeOf: placeOfUser,
     toItem: toUserRecord,
@@ -78,7 +76,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     reply: UserDetailRecord,
     problems: ['user-erased'],
     find: async ({ tenant, params }) => {
-      const user = await getUser(pool, tenant, params.id)
+      const user = await getUser(deps, tenant, params.id)
       return versioned(user, toDetail(user))
     },
   })
@@ -94,7 +92,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     reply: UserDetailRecord,
     problems: ['user-erased'],
     find: async ({ tenant, params, caller }) => {
-      const user = await getUserByExternalId(pool, tenant, params.externalId)
+      const user = await getUserByExternalId(deps, tenant, params.externalId)
       const showsAddress = caller.scopes.has('users:contact')
       const detail = toDetail(user)
       const { variant, ...found } = versioned(user, { ...detail, email: showsAddress ? detail.email : null })
@@ -116,7 +114,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     problems: ['user-erased', 'platform-client-required'],
     handle: async (request) => {
       await allowContact(request)
-      return toRecord(UserContactRecord, await getUser(pool, request.tenant, request.params.id))
+      return toRecord(UserContactRecord, await getUser(deps, request.tenant, request.params.id))
     },
   })
 
@@ -136,7 +134,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     problems: ['platform-client-required'],
     handle: async (request) => {
       await allowContact(request)
-      return toRecord(UserContactRecord, await getUserOfPatient(pool, request.tenant, request.params.patientId))
+      return toRecord(UserContactRecord, await getUserOfPatient(deps, request.tenant, request.params.patientId))
     },
   })
 

@@ -9,14 +9,15 @@ import {
   workflowsProjector,
   workflowVersionsTable,
 } from '../../projections/workflows/workflows.projector.ts'
+import { fromText, opened, type OpeningReads } from '../../engine/reads/opened.ts'
 import {
+  asText,
+  childrenOf,
   computed,
   filtered,
-  matching,
   on,
   oneView,
   pageOf,
-  rowsOf,
   rowsOfTenant,
   sortOrder,
   tableOf,
@@ -56,12 +57,28 @@ function instancesOf(tenant: TenantId) {
 }
 
 const outputs = () =>
-  rowsOf(o, { all: computed<unknown>('jsonb_object_agg(??, ??)', [o.stepId, o.output]) }).whereRaw(
-    ...matching(o, { workflowInstanceId: i.workflowInstanceId }),
-  )
+  childrenOf(o, {
+    on: { workflowInstanceId: i.workflowInstanceId },
+    select: { stepId: o.stepId, output: asText(o.output), values: asText(o.values) },
+    orderBy: [o.stepId],
+  })
 
 /** With the configuration of the step that the instance waits at, from its version of the definition, and all outputs. */
-export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
+export async function getWorkflowInstance({ pool, vault }: OpeningReads, tenant: TenantId, id: string) {
+  const { steps, ...instance } = await instanceRow(pool, tenant, id)
+  const given = steps.map(({ stepId, output, values }) => ({
+    stepId,
+    output: fromText(output),
+    values: fromText(values),
+  }))
+  const open = await opened(vault, given)
+  const outputsByStep: WorkflowInstanceRecord['outputs'] = Object.fromEntries(
+    open.map(({ stepId, output, values }) => [stepId, output ?? (values === null ? null : { values })]),
+  )
+  return { ...instance, outputs: outputsByStep }
+}
+
+const instanceRow = viewByIds((tenant: TenantId, id: string) =>
   instancesOf(tenant)
     .join(...on(v, { workflowDefinitionId: i.workflowDefinitionId, version: i.definitionVersion }))
     .select({
@@ -69,7 +86,7 @@ export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
         `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id).config', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
-      outputs: computed<WorkflowInstanceRecord['outputs'] | null>('(?)', [outputs()]),
+      steps: outputs(),
     })
     .where(i.workflowInstanceId, id),
 )

@@ -71,7 +71,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     reply: WorkflowInstanceRecord,
     shows: (_, { patientId }) => ({ patientId }),
     find: async ({ tenant, params }) => {
-      const view = await getWorkflowInstance(pool, tenant, params.id)
+      const view = await getWorkflowInstance(deps, tenant, params.id)
       return { ...atRevision(view, toInstanceRecord), patientId: view.patientId }
     },
   })
@@ -99,7 +99,7 @@ type InstanceView = Awaited<ReturnType<typeof getWorkflowInstance>>
 function toInstanceRecord(view: InstanceView): WorkflowInstanceRecord {
   const step = parkedStepOf(view)
   const parkedStep = step === null || view.parkedStepConfig === null ? null : { ...step, config: view.parkedStepConfig }
-  return toWorkflowInstanceRecord({ ...view, outputs: view.outputs ?? {}, parkedStep })
+  return toWorkflowInstanceRecord({ ...view, parkedStep })
 }
 
 function parkedStepOf({

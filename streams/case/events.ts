@@ -11,6 +11,12 @@ export const DiagnosisSource = Type.Enum(['ai', 'clinician'])
 export const CaseStatus = Type.Enum(['open', 'in_review', 'closed'])
 export type CaseStatus = Static<typeof CaseStatus>
 
+export const DiagnosisCorrection = Type.Object({
+  icd10: CodedTerm,
+  snomed: CodedTerm,
+  category: Nullable(Type.String()),
+})
+
 /** Number, from 1, among the findings or diagnoses of one review. The last one ends the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
@@ -108,9 +114,7 @@ export const caseEvents = {
       /** Names the key of the correction. Null for a diagnosis of the AI. */
       patientId: Nullable(Id),
       /** What the clinician wrote in place of the codes of the AI. Null if the clinician confirmed them. */
-      correction: Phi(
-        Nullable(Type.Object({ icd10: CodedTerm, snomed: CodedTerm, category: Nullable(Type.String()) })),
-      ),
+      correction: Phi(Nullable(DiagnosisCorrection)),
     }),
     { version: 2, upcasters: recordedUpcasters, subject: 'patientId' },
   ),

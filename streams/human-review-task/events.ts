@@ -34,7 +34,11 @@ export type ReviewedLesion = Static<typeof ReviewedLesion>
 export const LesionOutcome = Type.Enum(['confirm', 'correct', 'reject'])
 
 const lesionOutcome = { lesionNumber: Count, outcome: LesionOutcome }
+export const DecidedLesion = Type.Object(lesionOutcome)
 const correction = { icd10: Nullable(CodedTerm), snomed: Nullable(CodedTerm), category: Nullable(Type.String()) }
+
+/** What a clinician wrote about a corrected lesion. */
+export const LesionCorrection = Type.Object({ lesionNumber: Count, ...correction })
 
 /** What a clinician decided about a lesion. Codes and category only with `correct`, and none after an erasure. */
 export const LesionDecision = Type.Object({ ...lesionOutcome, ...correction })
@@ -87,9 +91,9 @@ export const humanReviewTaskEvents = {
       patientId: Id,
       number: Type.Integer({ minimum: 1, maximum: 3 }),
       userId: Id,
-      lesions: Type.Array(Type.Object(lesionOutcome)),
+      lesions: Type.Array(DecidedLesion),
       /** What the clinician wrote about corrected lesions. Null without one. */
-      corrections: Phi(Nullable(Type.Array(Type.Object({ lesionNumber: Count, ...correction })))),
+      corrections: Phi(Nullable(Type.Array(LesionCorrection))),
       recommendation: Recommendation,
       note: Phi(Nullable(Type.String())),
       /** 3 from the second opinion on, if it differs from the first one. */

@@ -21,7 +21,7 @@ const CollectingKind = Type.Enum(['collect-questions', 'collect-images'])
 /** The steps that were passed without a stop on the way to this event, in their order. */
 const passed = Type.Array(WorkflowName)
 /** What a step collected or produced, as the client receives it. */
-const collected = Type.Record(Type.String(), Type.Unknown())
+export const StepOutput = Type.Record(Type.String(), Type.Unknown())
 
 export const workflowInstanceEvents = {
   WorkflowInstanceStarted: defineEvent(
@@ -51,7 +51,7 @@ export const workflowInstanceEvents = {
       workflowInstanceId: Id,
       patientId: Id,
       stepId: WorkflowName,
-      output: Phi(collected),
+      output: Phi(StepOutput),
       request: CausingRequest,
       advancedAt: Instant,
     }),
@@ -65,7 +65,7 @@ export const workflowInstanceEvents = {
       patientId: Id,
       stepId: WorkflowName,
       passed,
-      values: Phi(collected),
+      values: Phi(StepOutput),
       producedAt: Instant,
     }),
     { subject: 'patientId' },

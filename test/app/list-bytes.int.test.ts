@@ -277,7 +277,14 @@ let headers: Readonly<Record<string, string>>
 beforeAll(async () => {
   tables = await openReadTables([...opened, ...Object.values(lists).flatMap(({ events }) => events)])
   const cursors = createCursors({ key: randomBytes(32) })
-  const services = servicesOf({ ...unusedParts, pool: tables.pool, cursors, now: () => new Date(at(120)) })
+  const vault: typeof unusedParts.vault = Object.assign(Object.create(null), tables.vault)
+  const services = servicesOf({
+    ...unusedParts,
+    pool: tables.pool,
+    vault,
+    cursors,
+    now: () => new Date(at(120)),
+  })
   t = await startApplication({ services, env: { ADMIN_API_SECRET: adminSecret }, checkReplies: true })
   await t.app.ready()
   const token = await t.token({ orgId: ids.org, scopes: operations().flatMap(({ scopes }) => scopes) })

@@ -68,7 +68,11 @@ export const importRules: readonly ImportRule[] = [
     // A route names the projectors that serve its reply.
     except: { files: /routes?\.ts$/, may: [/^projections\/.*\.projector\.ts$/] },
   },
-  { of: 'projections/', may: ['projections/', 'streams/', 'engine/projections/', ...events, 'platform/'] },
+  {
+    of: 'projections/',
+    // The claims of identifiers stand in the reservations alone, as HMACs.
+    may: ['projections/', 'streams/', 'engine/projections/', 'engine/commands/reservation/', ...events, 'platform/'],
+  },
   {
     of: 'processes/',
     may: ['processes/', 'streams/', 'commands/', 'contracts/', 'engine/', 'platform/'],

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { columnType } from '../../engine/projections/projector.ts'
 import { readModels } from '../../projections/registry.ts'
 import { processes } from '../../processes/registry.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -11,6 +14,8 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   access_log: ['notification', 'webhook_delivery'],
   // An erasure clears addresses.
   notifications: ['user'],
+  // The claims of identifiers.
+  patients: ['reservation'],
   // A role has a revision of its own in the stream that all roles of an organisation share.
   users: ['role'],
   webhook_deliveries: ['assessment', 'webhook_subscriptions'],
@@ -48,6 +53,24 @@ describe('the registries of projectors', () => {
       expect(used.filter((column) => !(column in columns))).toEqual([])
       expect(primaryKey.length).toBeGreaterThan(0)
     }
+  })
+
+  it('get personal members sealed, except where rows depend on their content', () => {
+    expect(projectors.filter(({ opensPersonal }) => opensPersonal === true).map(({ name }) => name)).toEqual(['users'])
+  })
+
+  it('have sealed columns in read models only, and name each in the documentation', async () => {
+    const sealed = projectors.flatMap(({ name, tables }) =>
+      tables.flatMap((table) =>
+        Object.entries(table.columns)
+          .filter(([, column]) => columnType(column) === 'bytea')
+          .map(([column]) => `${name}.${table.name}.${column}`),
+      ),
+    )
+    const text = await readFile(join(import.meta.dirname, '../../docs/security.md'), 'utf8')
+    const named = [...text.matchAll(/`([a-z_]+\.[a-z_]+\.[a-z_]+)`/g)].map(([, column]) => column)
+    expect(new Set(named)).toEqual(new Set([...sealed, 'users.users.clinical_patient_id']))
+    expect(sealed.filter((column) => /_todo\./.test(column))).toEqual([])
   })
 
   it.each(readModels)(

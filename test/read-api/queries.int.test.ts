@@ -54,7 +54,7 @@ import { notificationFact, ownNotification, notificationIds, trigger } from '../
 import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { definitionFact, instanceFact } from '../streams/workflow-facts.ts'
-import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
+import { claimOf, openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
 const count = 7
@@ -189,10 +189,12 @@ const manyTasks = [
   }),
 ]
 
-const readings = [
-  { scheme: 'ward', value: '7|b' },
-  { scheme: 'ward|7', value: 'b' },
-]
+/** Each split of one text belongs to another patient. */
+const splitText = 'ward|1|2|3|4|5|6|7'
+const splitAt = (number: number) => {
+  const parts = splitText.split('|')
+  return { scheme: parts.slice(0, number + 1).join('|'), value: parts.slice(number + 1).join('|') }
+}
 
 const typeStream = consentTypes.of(ids.org, ids.consentType).stream
 const events: GivenEvent[] = [
@@ -201,11 +203,10 @@ const events: GivenEvent[] = [
     ...event,
     stream: patients.of(ids.org, ids.patient).stream,
   })),
-  // One text, which can be split in two ways.
   ...each((number) => ({
     ...patientFact('PatientRegistered', {
       patientId: numbered('7', number),
-      identifiers: [readings[number % 2] ?? { scheme: '', value: '' }],
+      identifiers: [splitAt(number)],
       registeredAt: paired(number),
     }),
     stream: `patient ${number}`,
@@ -329,13 +330,17 @@ const events: GivenEvent[] = [
   ...manyNotifications,
   ...manyAccesses,
   ofExports(exportFact('AuditExportRequested')),
+  claimOf(ids.org, ids.patient, { scheme: 'mrn', value: 'given-up' }),
 ]
 
 let tables: ReadTables
 let pool: Pool
+/** For queries of personal members. */
+let reads: ReadTables
 beforeAll(async () => {
   tables = await openReadTables(events)
   pool = tables.pool
+  reads = tables
 })
 afterAll(() => tables.close())
 
@@ -345,34 +350,34 @@ const since = at(0)
 /** Every query by its exported name, for a record that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
   getExport: (tenant) => getExport(pool, tenant, exportId),
-  listAccesses: (tenant) => audit.listAccesses(pool, tenant, { patientId: ids.otherPatient, since }, first),
+  listAccesses: (tenant) => audit.listAccesses(reads, tenant, { patientId: ids.otherPatient, since }, first),
   listOwnAccesses: (tenant) =>
-    audit.listOwnAccesses(pool, tenant, { userId: userIds.user, patientId: ids.otherPatient, since }, first),
+    audit.listOwnAccesses(reads, tenant, { userId: userIds.user, patientId: ids.otherPatient, since }, first),
   listClients: (tenant) => auth.listClients(pool, tenant, first),
   getClient: (tenant) => auth.getClient(pool, tenant, numbered('c', 0)),
-  getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
+  getUser: (tenant) => userQueries.getUser(reads, tenant, userIds.user),
   getUserByExternalId: (tenant) =>
-    userQueries.getUserByExternalId(pool, tenant, userFact('UserCreated').data.externalId),
-  getUserOfPatient: (tenant) => userQueries.getUserOfPatient(pool, tenant, ids.patient),
-  listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
+    userQueries.getUserByExternalId(reads, tenant, userFact('UserCreated').data.externalId),
+  getUserOfPatient: (tenant) => userQueries.getUserOfPatient(reads, tenant, ids.patient),
+  listUsers: (tenant) => userQueries.listUsers(reads, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
   listNotificationSubscriptions: (tenant) =>
     settings.listNotificationSubscriptions(pool, tenant, { isOwnOnly: false }, first),
   getNotificationSubscription: (tenant) => settings.getNotificationSubscription(pool, tenant, settingIds.rule),
-  listSuppressions: (tenant) => settings.listSuppressions(pool, tenant, { isOwnOnly: false }, first),
-  getSuppression: (tenant) => settings.getSuppression(pool, tenant, settingIds.suppression),
+  listSuppressions: (tenant) => settings.listSuppressions(reads, tenant, { isOwnOnly: false }, first),
+  getSuppression: (tenant) => settings.getSuppression(reads, tenant, settingIds.suppression),
   getPreferences: (tenant) => settings.getPreferences(pool, tenant, userIds.user),
   listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
   listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
   getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
-  getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
-  getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
-  listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
-  getCase: (tenant) => clinical.getCase(pool, tenant, ids.case),
-  listCases: (tenant) => clinical.listCases(pool, tenant, { patientId: ids.patient, status: 'open' }, first),
+  getAssessment: (tenant) => assessmentRoutes.getAssessment(reads, tenant, ids.assessment),
+  getPatient: (tenant) => clinical.getPatient(reads, tenant, ids.patient),
+  listPatients: (tenant) => clinical.listPatients(reads, tenant, 'mrn|canary-17', first),
+  getCase: (tenant) => clinical.getCase(reads, tenant, ids.case),
+  listCases: (tenant) => clinical.listCases(reads, tenant, { patientId: ids.patient, status: 'open' }, first),
   listFindings: (tenant) => clinical.listFindings(pool, tenant, ids.case, first),
-  listDiagnoses: (tenant) => clinical.listDiagnoses(pool, tenant, ids.case, first),
+  listDiagnoses: (tenant) => clinical.listDiagnoses(reads, tenant, ids.case, first),
   getImage: (tenant) => imageQueries.getImage(pool, tenant, ownImage),
   listImages: (tenant) => imageQueries.listImages(pool, tenant, { caseId: ids.case }, first),
   listConsentTypes: (tenant) => consent.listConsentTypes(pool, tenant, first),
@@ -383,11 +388,11 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
   listDecisionsInForce: (tenant) =>
     consent.listDecisionsInForce(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }, first),
-  listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
-  getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
-  getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
-  listNotifications: (tenant) => notificationQueries.listNotifications(pool, tenant, {}, first),
-  getNotification: (tenant) => notificationQueries.getNotification(pool, tenant, notificationIds.notification),
+  listDecisions: (tenant) => consent.listDecisions(reads, tenant, ids.patient, { page: first }),
+  getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(reads, tenant, ids.patient, ids.consent),
+  getDecision: (tenant) => consent.getDecision(reads, tenant, ids.patient, ids.consent),
+  listNotifications: (tenant) => notificationQueries.listNotifications(reads, tenant, {}, first),
+  getNotification: (tenant) => notificationQueries.getNotification(reads, tenant, notificationIds.notification),
   listFailures: (tenant) => notificationQueries.listFailures(pool, tenant, at(0), first),
   listFailuresOfClass: (tenant) =>
     notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0) }, 50),
@@ -397,11 +402,11 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getWorkflowDefinition: (tenant) => workflows.getWorkflowDefinition(pool, tenant, numbered('0', 0)),
   getWorkflowVersion: (tenant) => workflows.getWorkflowVersion(pool, tenant, numbered('0', 0), 1),
   listWorkflowDefinitions: (tenant) => workflows.listWorkflowDefinitions(pool, tenant, first),
-  getWorkflowInstance: (tenant) => workflows.getWorkflowInstance(pool, tenant, numbered('5', 0)),
+  getWorkflowInstance: (tenant) => workflows.getWorkflowInstance(reads, tenant, numbered('5', 0)),
   listWorkflowInstances: (tenant) => workflows.listWorkflowInstances(pool, tenant, {}, first),
   latestPolicy: (tenant) => humanReview.latestPolicy(pool, tenant),
-  getTask: (tenant) => humanReview.getTask(pool, tenant, [ids.product], taskId),
-  listTasks: (tenant) => humanReview.listTasks(pool, tenant, null, { now: new Date(at(60)) }, first),
+  getTask: (tenant) => humanReview.getTask(reads, tenant, [ids.product], taskId),
+  listTasks: (tenant) => humanReview.listTasks(reads, tenant, null, { now: new Date(at(60)) }, first),
   listAgreement: (tenant) => listAgreement(pool, tenant, null, { from: new Date(at(0)), to: new Date(at(120)) }),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
@@ -444,7 +449,7 @@ describe('every query', () => {
 
 describe('one record', () => {
   it('of an assessment contains its images in order, and its result', async () => {
-    const view = await assessmentRoutes.getAssessment(pool, org, ids.assessment.toUpperCase())
+    const view = await assessmentRoutes.getAssessment(reads, org, ids.assessment.toUpperCase())
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
     expect(view).toMatchObject({
       id: ids.assessment,
@@ -463,7 +468,7 @@ describe('one record', () => {
 
   it('of a patient and of a case contains the registered data and the revision', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
-    expect(await clinical.getPatient(pool, org, ids.patient)).toEqual({
+    expect(await clinical.getPatient(reads, org, ids.patient)).toEqual({
       patientId: ids.patient,
       orgId: ids.org,
       givenName,
@@ -485,7 +490,7 @@ describe('one record', () => {
       workflowInstanceId: null,
       updatedAt: at(20),
     }
-    expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
+    expect(await clinical.getCase(reads, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
   })
 
   it('of an image contains the declared and the stored data, for images of assessments and single images', async () => {
@@ -543,7 +548,7 @@ describe('one record', () => {
 
   it('of a finding and of a diagnosis contains every recorded member', async () => {
     const [finding] = (await clinical.listFindings(pool, org, ids.case, first)).rows.map(toFindingRecord)
-    const [diagnosis] = (await clinical.listDiagnoses(pool, org, ids.case, first)).rows.map(toDiagnosisRecord)
+    const [diagnosis] = (await clinical.listDiagnoses(reads, org, ids.case, first)).rows.map(toDiagnosisRecord)
     const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
     const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
     const said = (record: unknown) => JSON.stringify(record)
@@ -618,14 +623,14 @@ function listOf<Row extends object>(
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   'accesses to a patient': {
     list: listOf(
-      (after, limit) => audit.listAccesses(pool, org, { patientId: ids.otherPatient, since }, { after, limit }),
+      (after, limit) => audit.listAccesses(reads, org, { patientId: ids.otherPatient, since }, { after, limit }),
       audit.placeOfAccess,
     ),
     size: count,
   },
   'accesses of a client': {
     list: listOf(
-      (after, limit) => audit.listAccesses(pool, org, { clientId: 'client-0', since }, { after, limit }),
+      (after, limit) => audit.listAccesses(reads, org, { clientId: 'client-0', since }, { after, limit }),
       audit.placeOfAccess,
     ),
     size: 4,
@@ -634,7 +639,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     list: listOf(
       (after, limit) =>
         audit.listOwnAccesses(
-          pool,
+          reads,
           org,
           { userId: userIds.user, patientId: ids.otherPatient, since },
           { after, limit },
@@ -648,7 +653,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count,
   },
   users: {
-    list: listOf((after, limit) => userQueries.listUsers(pool, org, {}, { after, limit }), userQueries.placeOfUser),
+    list: listOf((after, limit) => userQueries.listUsers(reads, org, {}, { after, limit }), userQueries.placeOfUser),
     size: count + 1,
   },
   rules: {
@@ -660,7 +665,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   suppressions: {
     list: listOf(
-      (after, limit) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, limit }),
+      (after, limit) => settings.listSuppressions(reads, org, { isOwnOnly: false }, { after, limit }),
       settings.placeOfSuppression,
     ),
     size: count + 1,
@@ -674,19 +679,19 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count + 1,
   },
   cases: {
-    list: listOf((after, limit) => clinical.listCases(pool, org, {}, { after, limit }), clinical.placeOfCase),
+    list: listOf((after, limit) => clinical.listCases(reads, org, {}, { after, limit }), clinical.placeOfCase),
     size: count + 1,
   },
   'cases of a patient': {
     list: listOf(
-      (after, limit) => clinical.listCases(pool, org, { patientId: ids.otherPatient }, { after, limit }),
+      (after, limit) => clinical.listCases(reads, org, { patientId: ids.otherPatient }, { after, limit }),
       clinical.placeOfCase,
     ),
     size: count,
   },
   'cases of a status': {
     list: listOf(
-      (after, limit) => clinical.listCases(pool, org, { status: 'open' }, { after, limit }),
+      (after, limit) => clinical.listCases(reads, org, { status: 'open' }, { after, limit }),
       clinical.placeOfCase,
     ),
     size: count + 1,
@@ -718,14 +723,14 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   diagnoses: {
     list: listOf(
-      (after, limit) => clinical.listDiagnoses(pool, org, numbered('8', 0), { after, limit }),
+      (after, limit) => clinical.listDiagnoses(reads, org, numbered('8', 0), { after, limit }),
       clinical.placeOfDiagnosis,
     ),
     size: count,
   },
   'patients of an identifier': {
     list: listOf(
-      (after, limit) => clinical.listPatients(pool, org, 'ward|7|b', { after, limit }),
+      (after, limit) => clinical.listPatients(reads, org, splitText, { after, limit }),
       clinical.placeOfPatient,
     ),
     size: count,
@@ -743,7 +748,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   decisions: {
     list: listOf(
-      (after, limit) => consent.listDecisions(pool, org, ids.otherPatient, { page: { after, limit } }),
+      (after, limit) => consent.listDecisions(reads, org, ids.otherPatient, { page: { after, limit } }),
       consent.placeOfDecision,
     ),
     size: count,
@@ -772,7 +777,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   notifications: {
     list: listOf(
-      (after, limit) => notificationQueries.listNotifications(pool, org, {}, { after, limit }),
+      (after, limit) => notificationQueries.listNotifications(reads, org, {}, { after, limit }),
       notificationQueries.placeOfNotification,
     ),
     size: count + 1,
@@ -815,7 +820,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   'tasks of human review': {
     list: listOf(
-      (after, limit) => humanReview.listTasks(pool, org, null, { now: new Date(at(60)) }, { after, limit }),
+      (after, limit) => humanReview.listTasks(reads, org, null, { now: new Date(at(60)) }, { after, limit }),
       humanReview.placeOfTask,
     ),
     size: count + 1,
@@ -824,7 +829,7 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     list: listOf(
       (after, limit) =>
         humanReview.listTasks(
-          pool,
+          reads,
           org,
           [ids.product],
           { status: 'open', caseId: ids.case, now: new Date(at(60)) },
@@ -871,7 +876,8 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 
 describe('filters of the access log', () => {
   const found = async (filters: Partial<audit.AccessFilters>) =>
-    (await audit.listAccesses(pool, org, { since, ...filters }, first)).rows.map(({ accessId }) => accessId)
+    (await audit.listAccesses(reads, org, { since, ...filters }, first)).rows.map(({ accessId }) => accessId)
+  const recipientKey = 'f'.repeat(64)
   const access = (...numbers: readonly number[]) => numbers.map((number) => numbered('c', number))
 
   it('apply together, newest first', async () => {
@@ -879,16 +885,16 @@ describe('filters of the access log', () => {
     expect(await found(patient)).toEqual(access(5, 3, 1))
     expect(await found({ ...patient, clientId: 'client-1' })).toEqual(access(5, 3, 1))
     expect(await found({ ...patient, clientId: 'client-0' })).toEqual([])
-    expect(await found({ userId: accessLogIds.user, category: 'images' })).toEqual(access(5, 3, 1))
-    expect(await found({ userId: userIds.otherUser })).toEqual([])
+    expect(await found({ user: { id: accessLogIds.user, recipientKey }, category: 'images' })).toEqual(access(5, 3, 1))
+    expect(await found({ user: { id: userIds.otherUser, recipientKey } })).toEqual([])
     expect(await found({ ...patient, from: paired(2), to: paired(4) })).toEqual(access(3))
     expect(await found({ ...patient, since: paired(4) })).toEqual(access(5))
-    expect(await found({ userId: accessLogIds.user, since: paired(6) })).toEqual(access(6))
+    expect(await found({ user: { id: accessLogIds.user, recipientKey }, since: paired(6) })).toEqual(access(6))
   })
 
   it('of a user without a patient account find who saw the contact', async () => {
     const own = { userId: userIds.user, patientId: null, since }
-    const { rows } = await audit.listOwnAccesses(pool, org, own, first)
+    const { rows } = await audit.listOwnAccesses(reads, org, own, first)
     expect(rows.map(({ accessId }) => accessId)).toEqual(access(6))
   })
 })
@@ -918,30 +924,40 @@ describe('filters of the images', () => {
 describe('a workflow instance', () => {
   it('has the step that it waits at, from its definition, and the outputs of its steps', async () => {
     const [waiting, running] = [numbered('5', 0), numbered('5', 1)]
-    expect(await workflows.getWorkflowInstance(pool, org, waiting)).toMatchObject({
+    expect(await workflows.getWorkflowInstance(reads, org, waiting)).toMatchObject({
       state: 'parked',
       parkedStepId: 'intake',
       parkedStepKind: 'collect-questions',
       parkedStepConfig: { questions: expect.any(Array) },
       outputs: { intake: instanceFact('WorkflowStepAdvanced').data.output },
     })
-    expect(await workflows.getWorkflowInstance(pool, org, running)).toMatchObject({
+    expect(await workflows.getWorkflowInstance(reads, org, running)).toMatchObject({
       parkedStepKind: null,
       parkedStepConfig: null,
-      outputs: null,
+      outputs: {},
     })
   })
 })
 
 describe('an identifier', () => {
   const found = async (identifier: string) =>
-    (await clinical.listPatients(pool, org, identifier, first)).rows.map(({ patientId }) => patientId)
+    (await clinical.listPatients(reads, org, identifier, first)).rows.map(({ patientId }) => patientId)
 
   it('finds its present owner, for every split into scheme and value', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
     expect(await found(' mrn|canary-17 ')).toEqual([ids.patient])
-    expect(await found('ward|7|b')).toEqual(each((number) => numbered('7', number)))
-    for (const unknown of ['mrn|canary-1', 'MRN|canary-17', 'ward|7', '7|b', 'nhs|mrn', '%|%', 'nobody'])
+    expect(await found(splitText)).toEqual(each((number) => numbered('7', number)))
+    // The patient does not have the first one, but its claim is not released yet.
+    for (const unknown of [
+      'mrn|given-up',
+      'mrn|canary-1',
+      'MRN|canary-17',
+      'ward|1',
+      '6|7',
+      'nhs|mrn',
+      '%|%',
+      'nobody',
+    ])
       expect([unknown, await found(unknown)]).toEqual([unknown, []])
   })
 })

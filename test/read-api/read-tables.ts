@@ -1,19 +1,49 @@
+import { hash } from 'node:crypto'
+import { identifierKeyOf } from '../../contracts/clinical/identifier-key.ts'
+import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problems.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { PatientIdentifier } from '../../streams/patient/events.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
 import { readModels } from '../../projections/registry.ts'
 import { partOf, writeBatch } from '../../engine/projections/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../engine/projections/schema.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { recorded, type GivenEvent } from '../support/given-projector.ts'
+import { givenKey, recorded, type GivenEvent } from '../support/given-projector.ts'
 import { freshDatabase } from '../support/postgres.ts'
-import { ids } from '../streams/facts.ts'
+import { ids, patientFact, reservationFact } from '../streams/facts.ts'
 
 export const org = ids.org
 export const otherOrg = ids.otherOrg
 
 export interface ReadTables {
   readonly pool: Pool
+  readonly vault: typeof givenVault
   close(): Promise<void>
+}
+
+/** Opens what `recorded` sealed. */
+export const givenVault = {
+  subjectKeyForReading: async () => givenKey,
+  cachedSubjectKey: () => givenKey,
+  fingerprint: (text: Uint8Array | string) => hash('sha256', text),
+}
+
+/** The claim of an identifier for a patient. */
+export function claimOf(orgId: TenantId, patientId: string, identifier: PatientIdentifier): GivenEvent {
+  const owner = { ownerId: patientId, ownerStream: patients.of(orgId, patientId).stream }
+  const { stream } = reservations.of(orgId, givenVault.fingerprint(identifierKeyOf(identifier)))
+  return { ...reservationFact('ReservationClaimed', owner), stream }
+}
+
+/** The claims of the identifiers that these facts give to patients. */
+function claimsOf(events: readonly GivenEvent[]): GivenEvent[] {
+  return events.flatMap(({ type, data }) => {
+    if (type !== 'PatientRegistered' && type !== 'PatientCorrected') return []
+    const { patientId, organisationId, identifiers } = { ...patientFact.usual.PatientRegistered, ...Object(data) }
+    return (identifiers ?? []).map((one: PatientIdentifier) => claimOf(organisationId, patientId, one))
+  })
 }
 
 /** The tables of every read model after these facts. */
@@ -21,13 +51,14 @@ export async function openReadTables(events: readonly GivenEvent[]): Promise<Rea
   const database = await freshDatabase()
   const pool = createPool({ url: database.url, max: 4 })
   await ensureRuntimeSchema(pool)
-  const stored = recorded(events)
+  const stored = recorded([...events, ...claimsOf(events)])
   for (const projector of readModels) {
     const { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
     await writeBatch(pool, [partOf(projector, stored, position, stored.at(-1)?.position ?? position)])
   }
   return {
     pool,
+    vault: givenVault,
     close: async () => {
       await pool.end()
       await database.drop()

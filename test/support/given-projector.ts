@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { v5 } from 'uuid'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { partOf, writeBatch } from '../../engine/projections/batch-writer.ts'
@@ -6,6 +7,9 @@ import { quoted } from '../../engine/projections/row-statements.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../engine/projections/schema.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import type { DomainEvent, EventMetadata, RecordedEvent } from '../../engine/store/events.ts'
+import { memberPlace, sealMember } from '../../engine/store/phi-encryption.ts'
+import { Sealed } from '../../engine/store/sealed.ts'
+import { catalogue } from '../../streams/catalogue.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** An event as a test writes it. Omitted parts get defaults, the same on every run. */
@@ -50,9 +54,26 @@ export function recorded<Event extends DomainEvent = DomainEvent>(
       recordedAt,
       type: event.type,
       data: event.data,
+      sealed: sealedData(stream, event),
       metadata,
     }
   })
+}
+
+/** Opens everything that `recorded` seals. */
+export const givenKey = createSecretKey(Buffer.alloc(32, 7))
+
+/** The data as a projector gets it: personal members are sealed for one person. */
+export function sealedData(stream: string, { type, data }: Pick<GivenEvent, 'type' | 'data'>): unknown {
+  const members = catalogue.entry(type)?.phiMembers ?? []
+  const sealed: Record<string, unknown> = { ...Object(data) }
+  for (const member of members) {
+    const value = sealed[member]
+    if (value === undefined || value === null) continue
+    const place = { orgId: 'given', subjectId: 'given', stream, type, member }
+    sealed[member] = Sealed.of(place, sealMember(givenKey, memberPlace(stream, type, member), value))
+  }
+  return sealed
 }
 
 /** The rows of each table, by name, ordered by primary key. */
@@ -126,12 +147,14 @@ export async function readRows(pool: Pool, projector: Projector): Promise<Rows> 
     )
     return [
       table.name,
-      rows.map((row) =>
-        Object.fromEntries(
-          Object.entries(row).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
-        ),
-      ),
+      rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, readable(value)]))),
     ]
   })
   return Object.fromEntries(await Promise.all(tables))
+}
+
+/** Sealed columns are opened, so a test compares their content. */
+function readable(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  return value instanceof Uint8Array ? Sealed.from(value).openedWith(givenKey) : value
 }

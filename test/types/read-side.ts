@@ -12,12 +12,15 @@ import {
   consentTypesTable,
   textVersionsTable,
 } from '../../projections/consent/consent-types.projector.ts'
+import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
 import type { Projector, ViewOf } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
+import { openedView, type Keys, type Opened } from '../../engine/reads/opened.ts'
 import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   childrenOf,
+  filtered,
   matching,
   membersOf,
   on,
@@ -37,6 +40,7 @@ declare const app: ServiceApp
 declare const deps: ReadDependencies
 declare const tenant: TenantId
 declare const view: ViewOf<typeof consentRecordsTable>
+declare const open: Opened<ViewOf<typeof consentRecordsTable>>
 
 const d = tableOf(consentRecordsProjector, consentRecordsTable, 'd')
 const t = tableOf(consentTypesProjector, consentTypesTable, 't')
@@ -80,7 +84,7 @@ export function views(): readonly unknown[] {
 }
 
 export function records() {
-  const whole = { ...view, id: view.consentId, organisationId: view.orgId }
+  const whole = { ...open, id: view.consentId, organisationId: view.orgId }
   toRecord(ConsentDecisionRecord, whole)
   // @ts-expect-error a missing member
   toRecord(ConsentDecisionRecord, { ...view, id: view.consentId })
@@ -202,4 +206,28 @@ export function routes() {
   })
   // @ts-expect-error a projector by its name
   void requireCurrent(deps, 'consent_records')
+}
+
+const p = tableOf(patientsProjector, patientsTable, 'p')
+
+export function sealedColumns(name: string) {
+  rowsOf(p, { name: p.givenName })
+  // @ts-expect-error a condition on a sealed column
+  rowsOf(p).where(p.givenName, name)
+  // @ts-expect-error the same in a text
+  rowsOf(p).whereRaw('?? = ?', [p.givenName, name])
+  // @ts-expect-error an order
+  sortOrder('asc', p.familyName)
+  // @ts-expect-error a filter
+  filtered(rowsOf(p), p, { givenName: name })
+  // @ts-expect-error content in a sealed column
+  patchRow(patientsTable, { patientId: 'id', givenName: name })
+}
+
+export async function openedColumns(keys: Keys, patient: ViewOf<typeof patientsTable>) {
+  // @ts-expect-error a sealed member is no text
+  const sealed: string | null = patient.givenName
+  const { givenName, orgId } = await openedView(keys, patient)
+  const [text, id]: readonly [string | null, string] = [givenName, orgId]
+  return [sealed, text, id]
 }

@@ -1,3 +1,4 @@
+import { sealedData } from '../../test/support/given-projector.ts'
 import { v5 } from 'uuid'
 import { eventIdOf, type DomainEvent, type RecordedEvent } from '../../engine/store/events.ts'
 import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
@@ -187,7 +188,8 @@ export function recordedLog(appends: readonly StoryAppend[]): RecordedEvent[] {
       const position = { commit, prepare: commit - BigInt((events.length - index) * 10) }
       const metadata = { commandId, $correlationId: correlationId, orgId, schemaVersion: 1, signature: '' }
       const recordedAt = new Date(firstInstant + place * 1_000).toISOString()
-      return { id: eventIdOf(commandId, index), stream, revision, position, recordedAt, type, data, metadata }
+      const sealed = sealedData(stream, { type, data })
+      return { id: eventIdOf(commandId, index), stream, revision, position, recordedAt, type, data, sealed, metadata }
     }),
   )
 }

@@ -24,7 +24,7 @@ let patientId: string
 beforeAll(async () => {
   platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
   api = await platform.connect()
-  patientId = await registerPatient(api, { family_name: 'Truth' })
+  patientId = await registerPatient(api, { given_name: 'Planted', family_name: 'Truth' })
 })
 
 afterAll(async () => {
@@ -92,7 +92,7 @@ describe('a running platform', () => {
     expect(all).toMatchObject({ code: 0, err: '' })
     expect(all.out.match(/: equal at \d+\/\d+ \(\d+ rows\)/g)).toHaveLength(knownNames.length)
 
-    await damage(`update patients.patients set family_name = 'Planted' where patient_id = $1`, patientId)
+    await damage(`update patients.patients set family_name = given_name where patient_id = $1`, patientId)
     const verified = await command('verify', 'patients')
     expect(verified).toMatchObject({ code: 1, out: '' })
     expect(verified.err).toContain(`table patients, row patient_id ${patientId}: differs in family_name`)

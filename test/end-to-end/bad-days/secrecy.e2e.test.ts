@@ -35,6 +35,8 @@ const records: ApiAnswer[] = []
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
   platform = await startTestPlatform({
+    // Its tables and its write-ahead log are files of the data folder.
+    ownPostgres: true,
     env: { LOG_LEVEL: 'debug', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` },
   })
   api = await platform.connect()
@@ -104,7 +106,10 @@ async function decideTask(): Promise<void> {
   const review = await expecting(200, api.call(`/v1/ai-reviews/${textAt(task, 'ai_review_id')}`))
   const lesions = Array.from(Object(at(review.body, 'lesions')) as readonly unknown[], (lesion) => ({
     lesion_number: at(lesion, 'lesionNumber'),
-    outcome: 'confirm',
+    outcome: 'correct',
+    icd10: { code: 'C43.9', term: `${canary}-term` },
+    snomed: { code: null, term: `${canary}-concept` },
+    category: `${canary}-category`,
   }))
   const decision = { lesions, recommendation: 'refer', note: `${canary}-note` }
   const call = (status: number, verb: string, body?: object) => {
@@ -119,6 +124,25 @@ async function decideTask(): Promise<void> {
   records.push(await call(200, 'decide', decision))
   // Without the permission the note is not shown.
   refusals.push(await expecting(200, api.call(`${base}/${textAt(task, 'id')}`)))
+}
+
+/** A clinician with a profile, who is changed once. */
+async function createUser(): Promise<void> {
+  const { org_id: organisationId, admin_api_secret: secret } = platform.process.credentials
+  const headers = { 'x-admin-api-secret': secret ?? '' }
+  const role = { organisationId, name: 'Doctor', permissions: [] }
+  const roleId = textAt((await expecting(201, api.call('/v1/admin/roles', { body: role, headers }))).body, 'id')
+  const person = {
+    organisationId,
+    email: `${canary}.user@example.org`,
+    displayName: `${canary}-display`,
+    userType: 'clinician',
+    roleId,
+    practitionerProfile: { professionalId: `${canary}-licence`, speciality: `${canary}-speciality` },
+  }
+  const created = await expecting(201, api.call('/v1/admin/users', { body: person, headers }))
+  const url = `/v1/admin/users/${textAt(created.body, 'id')}?org_id=${organisationId}`
+  records.push(await expecting(200, api.call(url, { headers })))
 }
 
 async function runFullOfCanaries(): Promise<void> {
@@ -154,6 +178,7 @@ async function runFullOfCanaries(): Promise<void> {
     refusals.push(await expecting(status, api.call(suppressions, { body: { ...suppressed, ...changes } })))
   }
   await notify()
+  await createUser()
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {
@@ -250,6 +275,8 @@ test('the canary is in the records that must contain it', () => {
   expect(receiver.received.map(({ body }) => whatLeaks(body).length > 0)).toContain(true)
   for (const before of ['', '-', '--'])
     expect(whatLeaks(Buffer.from(`${before}${canary}`).toString('base64'))).toHaveLength(1)
+  expect(whatLeaks(Buffer.from(canary).toString('hex'))).toHaveLength(1)
+  expect(whatLeaks(Buffer.from(canary, 'utf16le'))).toHaveLength(1)
 })
 
 test('no error body contains a value of the request', () => {
@@ -306,6 +333,7 @@ test('no health answer, metric, log line, crash output or file of the data folde
 
   const files = await filesBelow(platform.dataDir)
   expect(files.some((file) => file.includes('/eventstore/'))).toBe(!isRealEventStore)
+  expect(files.some((file) => file.includes('/pg_wal/'))).toBe(platform.ownsPostgres)
   const leaking = await Promise.all(files.map(async (file) => (leaksIn(file, await readFile(file)) ? [file] : [])))
   const images = leaking.flat().map((file) => file.slice(platform.dataDir.length))
   // The mail box stands for a mail server outside, which gets the mails.
@@ -313,10 +341,10 @@ test('no health answer, metric, log line, crash output or file of the data folde
   expect(images.length).toBeGreaterThan(0)
 })
 
-/** The canaries in a text or in bytes, in the clear or in base64 at any offset. */
+/** The canaries in a text or in bytes: in the clear, in UTF-16, in hexadecimal digits, or in base64 at any offset. */
 function whatLeaks(content: string | Buffer | undefined): string[] {
   const bytes = Buffer.from(content ?? '')
-  return tellTales.filter((text) => bytes.includes(text))
+  return tellTales.filter(({ form }) => bytes.includes(form)).map(({ text }) => text)
 }
 
 function leaksIn(file: string, content: Buffer): boolean {
@@ -324,14 +352,15 @@ function leaksIn(file: string, content: Buffer): boolean {
   return whatLeaks(content).some((text) => !(isProviders && text === providerCanary))
 }
 
-const tellTales = [canary, canary.toLowerCase(), providerCanary, birth].flatMap((text) => [
-  text,
-  ...[0, 1, 2].map((offset) =>
+const tellTales = [canary, canary.toLowerCase(), providerCanary, birth].flatMap((text) => {
+  const base64 = [0, 1, 2].map((offset) =>
     Buffer.from(`${' '.repeat(offset)}${text}`)
       .toString('base64')
       .slice(offset === 0 ? 0 : 4, 12),
-  ),
-])
+  )
+  const forms = [text, Buffer.from(text, 'utf16le'), Buffer.from(text).toString('hex'), ...base64]
+  return forms.map((form) => ({ text, form }))
+})
 
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true })

@@ -22,7 +22,7 @@ const signer = createSigner(await vault.eventSigningKey())
 
 async function batchesOf(store: EventStore, read: Omit<LogRead, 'filter'>): Promise<LogBatch[]> {
   const batches: LogBatch[] = []
-  for await (const batch of store.readLog({ filter, ...read })) batches.push(batch)
+  for await (const batch of store.readLog({ filter, opens: all, ...read })) batches.push(batch)
   return batches
 }
 

@@ -64,7 +64,11 @@ async function decideTask(taskId: string): Promise<string> {
 const typesOf = async (analysis: Analysis) => (await assessmentEventsOf(given, analysis)).map(({ type }) => type)
 
 async function reviewIn({ assessmentId }: Analysis) {
-  const { review, status, streamRevision } = await getAssessment(given.timeline.pool, given.world.orgId, assessmentId)
+  const { review, status, streamRevision } = await getAssessment(
+    { pool: given.timeline.pool, vault: given.world.vault },
+    given.world.orgId,
+    assessmentId,
+  )
   return { review, status, revision: streamRevision }
 }
 

@@ -13,13 +13,15 @@ import { givenTimeline } from './given-timeline.ts'
 
 const given = givenTimeline()
 
+const reads = () => ({ pool: given.timeline.pool, vault: given.world.vault })
+
 async function statusOf({ caseId }: Analysis): Promise<string> {
-  return (await getCase(given.timeline.pool, given.world.orgId, caseId)).status
+  return (await getCase(reads(), given.world.orgId, caseId)).status
 }
 
 /** Source and status of each diagnosis, oldest first. */
 async function diagnosesOf({ caseId }: Analysis): Promise<string[]> {
-  const { rows: diagnoses } = await listDiagnoses(given.timeline.pool, given.world.orgId, caseId, {
+  const { rows: diagnoses } = await listDiagnoses(reads(), given.world.orgId, caseId, {
     after: null,
     limit: 50,
   })

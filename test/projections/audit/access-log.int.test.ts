@@ -26,6 +26,8 @@ const access = {
   purpose: 'TREAT',
   request_id: 'request-1',
   source_address: 'canary-address',
+  recipient_ref: null,
+  recipient_key: null,
   count: 1,
 }
 const person = { org_id: ids.org, person_id: ids.patient, at: at(0), access_id: accessLogIds.access, month: '2026-03' }
@@ -106,7 +108,9 @@ describe('a mail', () => {
           at: sentAt,
           month: sentAt.slice(0, 7),
           client_id: null,
-          user_id: userIds.user,
+          user_id: null,
+          recipient_ref: userIds.user,
+          recipient_key: notificationFact.usual.NotificationCreated.recipientKey,
           categories: ['notifications'],
           operation: 'email',
           purpose: null,

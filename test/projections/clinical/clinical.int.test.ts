@@ -1,16 +1,11 @@
-import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { reservations } from '../../../engine/commands/reservation/aggregate.ts'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
-import { recorded, rowsAfter } from '../../support/given-projector.ts'
-import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
-
-/** Characters of four bytes that do not compress. */
-function randomText(length: number): string {
-  return Array.from({ length }, () => String.fromCodePoint(0x2_0000 + randomInt(0xa000))).join('')
-}
+import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
+import { at, caseFact, ids, patientFact, reservationFact } from '../../streams/facts.ts'
 
 describe('the patients read model', () => {
   const registered = patientFact('PatientRegistered')
@@ -25,7 +20,12 @@ describe('the patients read model', () => {
     updated_at: at(0),
     stream_revision: '0',
   }
-  const ofPatient = (scheme: string, value: string) => ({ patient_id: ids.patient, scheme, value, org_id: ids.org })
+  const key = 'a'.repeat(64)
+  const claim = { org_id: ids.org, identifier_key: key, patient_id: ids.patient }
+  const ofKey = (fact: ReturnType<typeof reservationFact>, one = key) => ({
+    ...fact,
+    stream: reservations.of(ids.org, one).stream,
+  })
   const stream = patients.of(ids.org, ids.patient).stream
 
   it('has a row for each registered patient', async () => {
@@ -34,17 +34,13 @@ describe('the patients read model', () => {
       organisationId: ids.otherOrg,
       identifiers: [],
     })
-    const { patients, patient_identifiers: identifiers } = await rowsAfter(
-      patientsProjector,
-      recorded([registered, { ...other, stream: 'other' }]),
-    )
+    const { patients } = await rowsAfter(patientsProjector, recorded([registered, { ...other, stream: 'other' }]))
     expect(patients).toEqual([row, { ...row, patient_id: ids.otherPatient, org_id: ids.otherOrg, identifiers: [] }])
-    expect(identifiers).toEqual([ofPatient('nhs', 'canary-9434765919')])
   })
 
   it('has no row for a revoked registration', async () => {
     const rows = await rowsAfter(patientsProjector, recorded([registered, patientFact('PatientRegistrationRevoked')]))
-    expect(rows).toEqual({ patients: [], patient_identifiers: [] })
+    expect(rows).toEqual({ patients: [], identifier_claims: [] })
   })
 
   it("contains only ids and instants after the patient's erasure", async () => {
@@ -52,7 +48,7 @@ describe('the patients read model', () => {
     const nobody = { ...row, given_name: null, family_name: null, dob: null, identifiers: null }
     expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({
       patients: [nobody],
-      patient_identifiers: [],
+      identifier_claims: [],
     })
     const corrected = patientFact('PatientCorrected', {
       givenName: null,
@@ -69,7 +65,7 @@ describe('the patients read model', () => {
     )
     expect(rows).toEqual({
       patients: [{ ...nobody, updated_at: at(5), stream_revision: '1' }],
-      patient_identifiers: [],
+      identifier_claims: [],
     })
   })
 
@@ -101,22 +97,23 @@ describe('the patients read model', () => {
           stream_revision: '2',
         },
       ],
-      patient_identifiers: [ofPatient('mrn', 'canary-17'), ofPatient('mrn', 'canary-18')],
+      identifier_claims: [],
     })
   })
 
-  it('writes one row for identifiers that are equal in Postgres, and accepts the longest identifiers', async () => {
-    const identifiers = [
-      { scheme: 'a', value: 'b\u0000' },
-      { scheme: 'a', value: 'b\u{fffd}' },
-      { scheme: randomText(255), value: randomText(255) },
-    ]
-    const { patient_identifiers: rows } = await rowsAfter(
-      patientsProjector,
-      recorded([patientFact('PatientRegistered', { identifiers })]),
-    )
-    expect(rows).toEqual(expect.arrayContaining([ofPatient('a', 'b\u{fffd}')]))
-    expect(rows).toHaveLength(2)
+  it('has the present owner of each claimed identifier, by its HMAC', async () => {
+    const claimed = reservationFact('ReservationClaimed')
+    const { stream: otherStream } = patients.of(ids.org, ids.otherPatient)
+    const byOther = reservationFact('ReservationClaimed', { ownerId: ids.otherPatient, ownerStream: otherStream })
+    const byUser = reservationFact('ReservationClaimed', { ownerStream: `user-${ids.event}`, ownerId: ids.event })
+    const released = reservationFact('ReservationReleased')
+    const claims = async (...events: GivenEvent[]) =>
+      (await rowsAfter(patientsProjector, recorded(events)))['identifier_claims']
+    expect(await claims(ofKey(claimed), ofKey(byUser, 'b'.repeat(64)))).toEqual([claim])
+    expect(await claims(ofKey(claimed), ofKey(released))).toEqual([])
+    expect(await claims(ofKey(claimed), ofKey(released), ofKey(byOther))).toEqual([
+      { ...claim, patient_id: ids.otherPatient },
+    ])
   })
 })
 
@@ -194,6 +191,7 @@ describe('the cases read model', () => {
       icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
       snomed: { code: '400010006', term: 'Melanocytic naevus of skin' },
       category: 'Benign',
+      correction: null,
       lesion_number: 1,
       created_at: at(18),
       superseded_at: null,
@@ -220,7 +218,13 @@ describe('the cases read model', () => {
       diagnosisId: ids.clinicianDiagnosis,
       source: 'clinician',
       taskId: ids.task,
-      category: 'Malignant',
+      category: null,
+      patientId: ids.patient,
+      correction: {
+        icd10: { code: 'C43.9', term: 'canary-term' },
+        snomed: { code: null, term: null },
+        category: 'canary-category',
+      },
       recordedAt: at(90),
     } as const
     const story = [
@@ -237,7 +241,14 @@ describe('the cases read model', () => {
     expect(after['cases']).toMatchObject([{ status: 'open', updated_at: at(90), stream_revision: '5' }])
     expect(after['diagnoses']).toMatchObject([
       { diagnosis_id: ids.diagnosis, source: 'ai', task_id: null, status: 'superseded', superseded_at: at(90) },
-      { diagnosis_id: ids.clinicianDiagnosis, source: 'clinician', task_id: ids.task, status: 'active' },
+      {
+        diagnosis_id: ids.clinicianDiagnosis,
+        source: 'clinician',
+        task_id: ids.task,
+        status: 'active',
+        category: null,
+        correction: diagnosisOfClinician.correction,
+      },
     ])
   })
 })

@@ -36,7 +36,7 @@ const instance = {
   stream_revision: '1',
 }
 const left = { parked_step_id: null, parked_step_kind: null, parked_at: null }
-const output = { workflow_instance_id: ids.workflowInstance, step_id: 'intake', org_id: ids.org }
+const output = { workflow_instance_id: ids.workflowInstance, step_id: 'intake', org_id: ids.org, values: null }
 
 describe('the workflows read model', () => {
   it('has every version of a definition, and the newest of each', async () => {

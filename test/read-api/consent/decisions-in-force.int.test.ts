@@ -90,7 +90,7 @@ describe('the history', () => {
     await given(decided('granted', 10, 1), decided('withdrawn', 20, 1), decided('denied', 20, 1), research)
     const shown = async (type?: string) => {
       const page = { after: null, limit: 50 }
-      const { rows } = await listDecisions(tables.pool, org, ids.patient, { type, page })
+      const { rows } = await listDecisions(tables, org, ids.patient, { type, page })
       return rows.map(({ consentTypeCode, decision }) => [consentTypeCode, decision])
     }
     const [denied, withdrawn, ofResearch, granted] = [

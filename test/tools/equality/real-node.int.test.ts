@@ -12,6 +12,9 @@ import { MemoryKeys } from '../../engine/store/fixtures.ts'
 import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { allProjectors } from '../../../tools/equality/check.ts'
+import { opened } from '../../../engine/reads/opened.ts'
+import { rowsOf, tableOf, viewsOf } from '../../../engine/reads/tenant-rows.ts'
+import { patientsProjector, patientsTable } from '../../../projections/clinical/patients.projector.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { histories, storyOf, type Move } from '../../../tools/equality/histories.ts'
 import { caughtUpTo, startInstance, type Instance } from '../../../tools/equality/instances.ts'
@@ -19,6 +22,7 @@ import type { StoryAppend } from '../../../tools/equality/story.ts'
 
 const namespace = '5e5c2b0c-7a51-5b6c-9d0a-0d3f3c1c4b10'
 const filter = { streamPrefixes: projectedStreams }
+const p = tableOf(patientsProjector, patientsTable, 'p')
 const keys = new MemoryKeys()
 let node: TestEventStore
 let store: EventStore
@@ -74,7 +78,7 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   for (const [index, { appends, patients }] of stories.entries()) {
     const half = Math.ceil(appends.length / 2)
     for (const each of appends.slice(0, half)) await append(each)
-    // Patients erased before the first read are null in the read models too. Their later facts are stored as null.
+    // Their later facts are stored as null.
     if (instance === undefined) for (const { orgId, id, isErased } of patients) if (isErased) keys.destroy(orgId, id)
     instance ??= await begin()
     if (index % 3 === 0) instance.proxy.cutAfter(5, 'after', false)
@@ -88,11 +92,15 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   }
   instance ??= await begin()
   await caughtUpTo(instance, await store.head(filter), [])
-  const { rows } = await pool.query<{ erased: string; named: string }>(
-    'select count(*) filter (where given_name is null) as erased, count(given_name) as named from patients.patients',
-  )
-  expect(Number(rows[0]?.erased)).toBeGreaterThan(0)
-  expect(Number(rows[0]?.named)).toBeGreaterThan(0)
+  const rows = await viewsOf(pool, rowsOf(p, { name: p.givenName }))
+  const names = (
+    await opened(
+      { subjectKeyForReading: keys.subjectKeyForReading.bind(keys), cachedSubjectKey: () => undefined },
+      rows,
+    )
+  ).map(({ name }) => name)
+  expect(names.filter((name) => name === null).length).toBeGreaterThan(0)
+  expect(names.filter((name) => name !== null).length).toBeGreaterThan(0)
 
   const outcomes = await verify({ eventStore: store, pool, filter, logger: silentLogger }, allProjectors)
   expect(outcomes.map((outcome) => [outcome.name, outcome.kind])).toEqual(

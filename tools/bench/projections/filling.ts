@@ -19,7 +19,6 @@ const rowsByEvents: Readonly<Record<string, Readonly<Record<string, number>>>> =
   'images.images': { AssessmentSubmitted: 2 },
   'consent_records.consent_records': { ConsentRecorded: 1 },
   'patients.patients': { PatientRegistered: 1 },
-  'patients.patient_identifiers': { PatientRegistered: 1 },
   'webhook_deliveries.deliveries': { WebhookDeliveryScheduled: 1 },
   'webhook_deliveries.attempts': { WebhookDeliveryAttempted: 1 },
   // The record and the consents of a patient.
