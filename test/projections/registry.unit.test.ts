@@ -22,7 +22,8 @@ const sources: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
+ * Clients of the platform and defaults of the platform belong to no organisation. Scopes, users and what operators do never
+ * belong to one.
  */
 const owned: Readonly<Record<string, object>> = {
   access_log: { org_id: 'uuid', at: 'timestamptz' },
@@ -32,6 +33,7 @@ const owned: Readonly<Record<string, object>> = {
   foreign_events: { channel: 'text', stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },
+  operator_actions: { action_id: 'uuid', at: 'timestamptz' },
   users: { user_id: 'uuid', stream_revision: 'bigint' },
 }
 

@@ -2,6 +2,7 @@ import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import { accessMonths } from '../../streams/access-month/aggregate.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'
+import { operationsStream } from '../../streams/operations/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { accessLogFact, accessMonthFact } from '../../test/streams/access-log-facts.ts'
 import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
@@ -9,7 +10,7 @@ import { ErasureStep } from '../../streams/patient-erasure/events.ts'
 import { erasureFact } from '../../test/streams/patient-erasure-facts.ts'
 import { exportFact } from '../../test/streams/audit-export-facts.ts'
 import { accessFact } from '../../test/streams/ai-review-facts.ts'
-import { writeProbeFact } from '../../test/streams/facts.ts'
+import { operationsFact, writeProbeFact } from '../../test/streams/facts.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Story } from './story.ts'
 
@@ -38,6 +39,8 @@ export function seeRecord(story: Story, random: SeededRandom, text: string): voi
   story.append(orgId, stream, ...(random.oneIn(8) ? [] : [seen]), again)
   exportPatient(story, accessId, at)
   if (accessId.charCodeAt(0) % 2 === 0) erasePatient(story)
+  if (accessId.charCodeAt(0) % 2 === 1)
+    story.append(orgId, operationsStream.stream, operationsFact('OperatorActionRecorded', { actionId: accessId, at }))
   if (random.oneIn(4))
     story.append(orgId, accessMonths.of(`${month}.${at}`).stream, accessMonthFact('AccessMonthEnded', { month }))
   if (random.oneIn(4)) story.append(orgId, writeProbes.of(story.id(random)).stream, writeProbeFact('WriteProbed'))

@@ -172,7 +172,12 @@ export const advanceDelivery: Act = (story, random) => {
       shown: random.oneIn(2) ? null : { patientId: story.id(random), categories: ['images', 'results'] },
     }),
   )
-  append(story, delivery, outcome(story, random, delivery, subscription))
+  const end = outcome(story, random, delivery, subscription)
+  append(story, delivery, end)
+  if (end.type !== 'WebhookDeliveryAttemptFailed' || delivery.attempts % 2 === 0) return
+  // Nothing is random, so that the story stays as it was.
+  const nextAttemptAt = end.data.failedAt
+  append(story, delivery, deliveryFact('WebhookDeliveryBroughtForward', { ...namesOf(delivery), nextAttemptAt }))
 }
 
 export const redeliver: Act = (story, random) => {
