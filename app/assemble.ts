@@ -324,7 +324,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const operatorsConsole =
     past === undefined || !runsApi || configuration.console === 'off'
       ? undefined
-      : createConsole({ ...past, egress, services: consoleServicesOf(past) })
+      : createConsole({
+          ...past,
+          egress,
+          services: (requireSession) => consoleServicesOf({ ...past, requireSession }),
+        })
   const app = await createApplication({
     configuration,
     logger,

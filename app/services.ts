@@ -60,6 +60,7 @@ import { projectionRoutes } from '../commands/operations/projection-routes.ts'
 import { retryRoutes, type OperationsCommandDependencies } from '../commands/operations/retry-routes.ts'
 import { operationsRoutes, type OperationsRouteDependencies } from '../read-api/operations/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../engine/reads/read-route.ts'
+import type { SessionDependencies } from '../engine/reads/server-sent-events.ts'
 import { ownAccessRoute } from '../read-api/users/own-access-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -83,7 +84,7 @@ export type ServiceDependencies = AssessmentDependencies &
   UserDependencies
 
 /** What the console shows to the person of a session. */
-export function consoleServicesOf(deps: ServiceDependencies): readonly Service[] {
+export function consoleServicesOf(deps: ServiceDependencies & SessionDependencies): readonly Service[] {
   const mounts = ['console'] as const
   return [
     {

@@ -81,7 +81,10 @@ export function createConsole(deps: ConsoleDependencies): Console {
   }
 
   return {
-    services,
+    services: services(async (request) => {
+      const person = await personIn(await sessions.read(request, false))
+      if (!person.permissions.has('operations:read')) throw problem('permission-missing')
+    }),
     addPages,
     /**
      * What operators see needs no event store, so a role that was taken away counts as soon as the read model has it. All

@@ -59,15 +59,17 @@ export function createSessions(pool: Pool, { consoleSessionSeconds, consoleIdleS
       return cookieText(cookieName, secret, { sameSite: 'Strict', maxAgeSeconds: consoleSessionSeconds })
     },
 
-    /** @throws Problem `session-missing`, and `csrf-refused` for a write that no page of ours has sent */
-    async read(request: FastifyRequest): Promise<Session> {
+    /**
+     * @param isByPerson keeps the session alive
+     * @throws Problem `session-missing`, and `csrf-refused` for a write that no page of ours has sent
+     */
+    async read(request: FastifyRequest, isByPerson = request.headers[refreshHeader] === undefined): Promise<Session> {
       const secret = secretOf(request)
       if (secret === undefined) throw problem('session-missing')
       const columns = 'user_id, org_id, least(ends_at, seen_at + make_interval(secs => $2)) as expires_at'
-      const statement =
-        request.headers[refreshHeader] === undefined
-          ? `update runtime.console_sessions set seen_at = clock_timestamp() where id = $1 and not ${hasEnded(2)} returning ${columns}`
-          : `select ${columns} from runtime.console_sessions where id = $1 and not ${hasEnded(2)}`
+      const statement = isByPerson
+        ? `update runtime.console_sessions set seen_at = clock_timestamp() where id = $1 and not ${hasEnded(2)} returning ${columns}`
+        : `select ${columns} from runtime.console_sessions where id = $1 and not ${hasEnded(2)}`
       const { rows } = await pool.query<{ user_id: string; org_id: string; expires_at: Date }>(statement, [
         idOf(secret),
         consoleIdleSeconds,

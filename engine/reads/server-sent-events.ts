@@ -1,6 +1,6 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { bearerOf, type VerifyToken } from '../../platform/http/access.ts'
+import { bearerOf, consoleClient, type VerifyToken } from '../../platform/http/access.ts'
 import type { OpenStream, OpenStreams } from './open-streams.ts'
 
 /** A stream or a wait whose token has ended ends within this time, in milliseconds. */
@@ -11,6 +11,11 @@ const flushMs = 1_000
 export interface StreamDependencies {
   readonly streams: OpenStreams
   readonly verifyToken: VerifyToken
+}
+
+export interface SessionDependencies {
+  /** Of a stream at the console: rejects when its person may not read it any more. */
+  readonly requireSession?: ((request: FastifyRequest) => Promise<unknown>) | undefined
 }
 
 /**
@@ -25,15 +30,19 @@ export function wantsStream(accept = ''): boolean {
   return accepted.length > 0 && accepted.every(([type]) => type === 'text/event-stream')
 }
 
-/** Counts until the answer has ended. Aborted within a second after the end of the token. */
+/** Counts until the answer has ended. Aborted within a second after the end of the token, or of the session. */
 export function openStream(
   request: FastifyRequest,
   { raw }: Pick<FastifyReply, 'raw'>,
-  { streams, verifyToken }: StreamDependencies,
+  { streams, verifyToken, requireSession }: StreamDependencies & SessionDependencies,
 ): OpenStream {
-  const stream = streams.open(request.caller.clientId)
+  const { clientId, actor } = request.caller
+  // Persons at the console share its name.
+  const stream = streams.open(clientId === consoleClient ? (actor?.userId ?? '') : clientId)
   const token = bearerOf(request) ?? ''
-  const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
+  const isSession = request.routeOptions.config.isForConsole === true && requireSession !== undefined
+  const check = async () => (isSession ? requireSession(request) : verifyToken(token))
+  const checking = setInterval(() => void check().catch(stream.abort), tokenLookMs).unref()
   // Also if the caller is gone already.
   finished(raw, () => {
     clearInterval(checking)

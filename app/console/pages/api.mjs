@@ -91,6 +91,39 @@ function post(path, body) {
 }
 
 /**
+ * The newest part of a stream of server-sent events. After a refusal it asks once for the reason, and connects again.
+ *
+ * @param {string} path
+ * @returns {{ data: any, error: Refusal | undefined }}
+ */
+export function useStream(path) {
+  const [answer, setAnswer] = useState(/** @type {{ data?: any, error?: Refusal }} */ ({}))
+  const [attempt, setAttempt] = useState(0)
+  useEffect(() => {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let again
+    const source = new EventSource(`/console/api/v1${path}`)
+    source.addEventListener('message', ({ data }) => setAnswer({ data: JSON.parse(data) }))
+    const onError = async () => {
+      try {
+        const data = await read(path, true)
+        setAnswer({ data })
+      } catch (error) {
+        const refusal = error instanceof Refusal ? error : new Refusal(0, 'no-answer')
+        setAnswer((before) => ({ ...(refusal.status === 403 ? {} : { data: before.data }), error: refusal }))
+      }
+      if (source.readyState === EventSource.CLOSED) again = setTimeout(() => setAttempt(attempt + 1), refreshMs)
+    }
+    source.addEventListener('error', () => void onError())
+    return () => {
+      source.close()
+      clearTimeout(again)
+    }
+  }, [path, attempt])
+  return { data: answer.data, error: answer.error }
+}
+
+/**
  * Reads now, and again each five seconds while somebody can see the page.
  *
  * @param {string | null} path null reads nothing

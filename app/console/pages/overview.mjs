@@ -1,4 +1,4 @@
-import { useAnswer } from './api.mjs'
+import { useAnswer, useStream } from './api.mjs'
 import { Chart } from './chart.mjs'
 import { html } from './markup.mjs'
 import { Answer, Badge, ErrorOf, Section, Table, When } from './parts.mjs'
@@ -15,7 +15,7 @@ function pageOf({ code, subject }) {
 }
 
 export function OverviewPage() {
-  const answer = useAnswer('/operations/overview')
+  const answer = useStream('/operations/overview')
   return html`<${Answer} answer=${answer}>${(/** @type {Overview} */ overview) => html`<${Overview} overview=${overview} />`}</${Answer}>`
 }
 

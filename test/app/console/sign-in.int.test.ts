@@ -211,6 +211,23 @@ describe('a session', () => {
     expect(Date.parse(textAt(after, 'expires_at')) - Date.now()).toBeGreaterThan(30_000)
   })
 
+  it('ends its open streams, which do not keep it alive', async () => {
+    const browser = await signedIn()
+    await pool.query(`update runtime.console_sessions set seen_at = clock_timestamp() - interval '50 seconds'`)
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const headers = { cookie, accept: 'text/event-stream', 'x-console-refresh': '1' }
+    const stream = await fetch(baseUrl + overview, { headers })
+    expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    const ended = stream.text()
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    const { rows } = await pool.query<{ is_old: boolean }>(
+      `select bool_and(seen_at < clock_timestamp() - interval '50 seconds') as is_old from runtime.console_sessions`,
+    )
+    expect(rows).toEqual([{ is_old: true }])
+    await pool.query('delete from runtime.console_sessions')
+    expect(await ended).toContain('data: {')
+  })
+
   it('ends in every process at the sign-out at one of them', async () => {
     const browser = await signedIn()
     const other = openBrowser(`http://127.0.0.1:${second.port}`)
