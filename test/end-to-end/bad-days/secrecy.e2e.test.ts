@@ -108,7 +108,7 @@ async function decideTask(): Promise<void> {
     lesion_number: at(lesion, 'lesionNumber'),
     outcome: 'correct',
     icd10: { code: 'C43.9', term: `${canary}-term` },
-    snomed: { code: null, term: `${canary}-concept` },
+    snomed: { code: '372244006', term: `${canary}-concept` },
     category: `${canary}-category`,
   }))
   const decision = { lesions, recommendation: 'refer', note: `${canary}-note` }
@@ -122,8 +122,10 @@ async function decideTask(): Promise<void> {
   for (const wrong of [{ lesions: [unknown] }, { recommendation: canary }])
     refusals.push(await call(400, 'decide', { ...decision, ...wrong }))
   records.push(await call(200, 'decide', decision))
-  // Without the permission the note is not shown.
-  refusals.push(await expecting(200, api.call(`${base}/${textAt(task, 'id')}`)))
+  const seen = await expecting(200, api.call(`${base}/${textAt(task, 'id')}`))
+  expect(JSON.stringify(seen.body)).toContain(`${canary}-term`)
+  // Not shown without the permission.
+  expect(JSON.stringify(seen.body)).not.toContain(`${canary}-note`)
 }
 
 /** A clinician with a profile, who is changed once. */
