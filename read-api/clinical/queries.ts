@@ -66,7 +66,8 @@ export async function listPatients(
   )
   const rows = await opened(vault, found.rows)
   const last = rows.at(-1)
-  const isHeld = (each: Parameters<typeof identifierKeyOf>[0]) => keys.includes(identifierKeyOf(each))
+  const asked = new Set(keys)
+  const isHeld = (each: Parameters<typeof identifierKeyOf>[0]) => asked.has(identifierKeyOf(each))
   return {
     ...found,
     rows: rows.filter(({ identifiers }) => identifiers?.some(isHeld)),
