@@ -91,10 +91,10 @@ export function createConsole(deps: ConsoleDependencies): Console {
      * else needs a read model that is current.
      */
     async personOf(request) {
-      const isOfOperators = request.routeOptions.config.route?.service === 'operations' && request.method === 'GET'
+      const isOfOperators = request.routeOptions.config.route?.service === 'operations'
       const session = await sessions.read(request)
-      if (!isOfOperators) await requireCurrent(deps, usersProjector)
-      return callerOf(await personIn(session))
+      if (!isOfOperators || request.method !== 'GET') await requireCurrent(deps, usersProjector)
+      return callerOf(await personIn(session), isOfOperators)
     },
   }
 }

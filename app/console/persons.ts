@@ -14,10 +14,11 @@ export interface Person extends SignedIn {
 /** The scopes of the routes at the console. Each of these routes needs the permission of the same name too. */
 const scopes: ReadonlySet<string> = new Set(['operations:read', 'operations:write', 'audit:read', 'audit:read-phi'])
 
-export function callerOf({ actor }: Person): Caller {
+/** What operators see is the whole installation. Every other right of the person is one in its organisation. */
+export function callerOf({ actor, orgId }: Person, isOfOperators: boolean): Caller {
   return {
     clientId: consoleClient,
-    orgId: null,
+    orgId: isOfOperators ? null : orgId,
     productId: null,
     scopes,
     trustedActorContext: false,

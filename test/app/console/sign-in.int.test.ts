@@ -7,8 +7,9 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { masterKeys } from '../../support/first-clients.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
-import { expecting } from '../../support/main-job.ts'
-import { waitFor } from '../../support/platform.ts'
+import { expecting, registerPatient } from '../../support/main-job.ts'
+import { clientOf, waitFor } from '../../support/platform.ts'
+import { createApiClient, requestToken } from '../../support/raw-api.ts'
 import { openBrowser, type TestBrowser } from './browser.ts'
 
 const form = '/console/development-sign-in'
@@ -362,6 +363,21 @@ describe('the rights of the person', () => {
     const timeline = '/console/api/v1/audit/timeline?patient_id=0190b0a0-0000-7000-8000-000000000001'
     const { status, body } = await browser.get(timeline)
     expect([status, at(body, 'code')]).toEqual([403, 'permission-missing'])
+  })
+
+  it('reach one organisation in the timeline', async () => {
+    await person('auditor@example.org', ['operations:read', 'audit:read'])
+    const browser = openBrowser(baseUrl)
+    await signIn(browser, 'auditor@example.org')
+    const { body } = await requestToken(baseUrl, clientOf(inProcess.platform, 1))
+    const other = createApiClient(baseUrl, textAt(body, 'access_token'))
+    const timelineOf = async (query: string) =>
+      (await browser.get(`/console/api/v1/audit/timeline?patient_id=${query}`)).status
+    const foreign = await registerPatient(other)
+    expect(await timelineOf(await registerPatient(inProcess.api))).toBe(200)
+    expect(await timelineOf(foreign)).toBe(404)
+    const { org_id: otherOrg } = clientOf(inProcess.platform, 1)
+    expect(await timelineOf(`${foreign}&org_id=${otherOrg}`)).toBe(404)
   })
 
   it('sign-ins and sign-outs are actions that every operator sees', async () => {
