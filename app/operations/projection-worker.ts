@@ -4,7 +4,7 @@ import { rebuild, verify, type Unable } from '../../engine/rebuild/rebuild.ts'
 import { rollback } from '../../engine/rebuild/rollback.ts'
 import type { Comparison } from '../../engine/rebuild/content.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import { createPool, type Pool } from '../../platform/database/database.ts'
+import { createPool, isDatabaseUnavailable, type Pool } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { formatPosition, parsePosition } from '../../platform/kit/positions.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
@@ -54,7 +54,8 @@ export function workOnProjections(options: ProjectionWorkerOptions): Repeating {
     const seen = setInterval(() => void beat(pool, row).catch(() => undefined), beatEveryMs)
     try {
       const ended = await carriedOut(options, row, signal).catch((error: unknown): Ended => {
-        if (signal.aborted) throw error
+        // A database without a free connection, or away, is no result: the operation waits for it.
+        if (signal.aborted || isDatabaseUnavailable(error)) throw error
         if (error instanceof RebuildRefusedError) return { status: 'failed', detail: error.reason }
         logger.error(
           { component: 'projections', projector: row.projector, err: error },

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { workOnProjections } from '../../../app/operations/projection-worker.ts'
+import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { inTransaction } from '../../../platform/database/transaction.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
+import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { fixedKeys } from '../../golden-events/golden-file.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+
+let database: FreshDatabase
+let pool: Pool
+let node: TestEventStore
+let store: EventStore
+const logger = createLogger({ level: 'silent' })
+beforeAll(async () => {
+  ;[database, node] = await Promise.all([freshDatabase(), embeddedEventStore()])
+  pool = createPool({ url: database.url, max: 2 })
+  store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
+  await ensureRuntimeSchema(pool)
+  await inTransaction(pool, (client) => createProjector(client, patientsProjector, 'running'))
+})
+afterAll(async () => {
+  await store.close()
+  await pool.end()
+  await Promise.all([database.drop(), node.stop()])
+})
+
+const states = async () =>
+  (await pool.query('select status, detail from runtime.projection_operations order by requested_at')).rows
+
+it('an operation waits for a database that is away, and is carried out once it is there', async () => {
+  await pool.query(
+    `insert into runtime.projection_operations (id, projector, verb, accepts_difference, actor_kind, requested_at, status)
+     values ($1, 'patients', 'rollback', false, 'client', now(), 'requested')`,
+    [randomUUID()],
+  )
+  const away = { pool, store, logger, databaseUrl: 'postgres://nobody@127.0.0.1:1/none', everyMs: 10 }
+  const waiting = workOnProjections(away)
+  await waiting.first
+  await waiting.close()
+  expect(await states()).toEqual([{ status: 'requested', detail: null }])
+  const working = workOnProjections({ ...away, databaseUrl: database.url })
+  const refused = { status: 'failed', detail: 'nothing-to-roll-back-to' }
+  await vi.waitFor(async () => expect(await states()).toEqual([refused]), { timeout: 15_000 })
+  await working.close()
+})
