@@ -22,7 +22,7 @@ const INITDB_FLAGS = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin
 const SERVER_SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
-  'max_connections=200',
+  'max_connections=300',
   'wal_level=minimal',
   'max_wal_senders=0',
   // A file that is not used any more is removed, not renamed for the next use: it may contain a destroyed key.

@@ -97,7 +97,7 @@ export async function openAuditWorld(): Promise<AuditWorld> {
     async log() {
       const events: RecordedEvent[] = []
       const upTo = await world.store.head(filter)
-      const range = { filter, after: startOfLog, upTo, wants: () => true, batchSize: 500 }
+      const range = { filter, after: startOfLog, upTo, wants: () => true, opens: () => true, batchSize: 500 }
       for await (const batch of world.store.readLog(range)) events.push(...batch.events)
       return events
     },
