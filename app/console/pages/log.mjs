@@ -3,27 +3,23 @@ import { html } from './markup.mjs'
 import { Answer, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
 
-/** The seals of the log. Programs without them do not have the route. */
+/** The newest seal of the log. Before the first one there is none. */
 export function LogPage() {
   const { t, count } = useTexts()
   const answer = useAnswer('/operations/seals')
-  return html`<${Answer} answer=${answer}>
-    ${(/** @type {any} */ seals) =>
+  return html`<${Answer} answer=${answer} none="None">
+    ${(/** @type {import('./api.mjs').Schema<'SealState'>} */ seal) =>
       html`<dl>
-        <dt>${t('Items')}</dt>
-        <dd>${seals.size === null ? '–' : count(Number(seals.size))}</dd>
+        <dt>${t('Events')}</dt>
+        <dd>${count(seal.size)}</dd>
         <dt>${t('Position')}</dt>
-        <dd><code>${seals.position ?? '–'}</code></dd>
-        <dt>${t('Seals')}</dt>
-        <dd><${When} at=${seals.sealed_at} /></dd>
+        <dd><code>${seal.position}</code></dd>
+        <dt>${t('Sealed')}</dt>
+        <dd><${When} at=${seal.sealed_at} /></dd>
         <dt>${t('Lag')}</dt>
-        <dd>${seals.lag_seconds === null ? '–' : `${count(seals.lag_seconds)} s`}</dd>
+        <dd>${count(seal.lag_seconds)} s</dd>
         <dt>${t('Witnesses')}</dt>
-        <dd>
-          ${(seals.witnesses ?? []).map((/** @type {any} */ witness) => witness.name ?? String(witness)).join(', ') || t('None')}
-        </dd>
-        <dt>${t('Verified last')}</dt>
-        <dd><${When} at=${seals.last_verification?.at ?? null} /></dd>
+        <dd>${seal.witnesses.map(({ name, size }) => `${name} (${count(size)})`).join(', ') || t('None')}</dd>
       </dl>`}
   </${Answer}>`
 }

@@ -22,9 +22,7 @@ export function OverviewPage() {
 /** @param {{ overview: Overview }} props */
 function Overview({ overview }) {
   const { t, count, instant } = useTexts()
-  const { status, at, problems, systems, steps, lag, oldest_work: oldest, processes } = overview
-  /** Parts that a program has only from a later version on. @type {any} */
-  const { rates = [], seal = null } = /** @type {any} */ (overview)
+  const { status, at, problems, systems, steps, lag, oldest_work: oldest, processes, rates, seal } = overview
   return html`
     <p class="status" data-testid="status" data-status=${status}>
       ${status === 'ok' ? t('All is well') : t(status)} <small>${instant(at)}</small>
@@ -117,7 +115,7 @@ function Problems({ problems }) {
   </ul>`
 }
 
-/** @param {{ rates: any[] }} props */
+/** @param {{ rates: Overview['rates'] }} props */
 function Rates({ rates }) {
   const { t } = useTexts()
   const charts = /** @type {const} */ ([

@@ -75,13 +75,14 @@ export function Section({ heading, children }) {
 /**
  * Shows an answer, or why there is none.
  *
- * @param {{ answer: { data: any, error: Refusal | undefined }, children: (data: any) => Children }} props
+ * @param {{ answer: { data: any, error: Refusal | undefined }, none?: string, children: (data: any) => Children }} props
+ *   `none`: the text where there is no such record
  */
-export function Answer({ answer: { data, error }, children }) {
+export function Answer({ answer: { data, error }, none = 'There is no such record.', children }) {
   const { t } = useTexts()
   if (error?.status === 403)
     return html`<p>${t('This account lacks the permission ')}<code>${error.permission ?? error.code}</code></p>`
-  if (error?.status === 404 && data === undefined) return html`<p>${t('This program does not show this.')}</p>`
+  if (error?.status === 404 && data === undefined) return html`<p>${t(none)}</p>`
   const isStale = error !== undefined && error.status !== 401
   return html`${isStale && html`<p class="stale" role="alert">${t('No answer. Trying again. What is shown may be old.')} <code>${error.code}</code></p>`}
   ${data === undefined ? !isStale && html`<p aria-busy="true">${t('Loading')}…</p>` : children(data)}`

@@ -3,7 +3,7 @@ import { html } from './markup.mjs'
 import { Action, Answer, Badge, Pages, parameter, Table, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
 
-/** @typedef {import('./api.mjs').Schema<'ProjectionState'> & { operation?: any }} ReadModel */
+/** @typedef {import('./api.mjs').Schema<'ProjectionState'>} ReadModel */
 
 export function ReadModelsPage() {
   const { t, count } = useTexts()
@@ -56,10 +56,9 @@ export function ReadModelsPage() {
   </${Answer}>`
 }
 
-/** Programs that carry no operations out do not name the newest one. @param {{ of: ReadModel, done: () => void }} props */
+/** @param {{ of: ReadModel, done: () => void }} props */
 function Actions({ of: { name, operation, copies }, done }) {
   const { t } = useTexts()
-  if (operation === undefined) return '–'
   const run = (/** @type {string} */ action) => async () => {
     const requested = await write(`/operations/projections/${name}/${action}`, {})
     done()

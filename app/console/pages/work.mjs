@@ -6,8 +6,10 @@ import { useTexts } from './texts.mjs'
 /** @typedef {import('./api.mjs').Schema<'WorkItem'>} Item */
 /** @typedef {import('./api.mjs').Schema<'FailureGroup'>} Group */
 
-const states = ['due', 'waiting', 'leased', 'failing', 'parked', 'failed']
-const kinds = ['step', 'delivery', 'notification', 'ai_review']
+const states = ['due', 'waiting', 'leased', 'failing', 'parked']
+const kinds = ['step', 'delivery', 'notification']
+/** What the timeline of audit is asked about. */
+const timelines = ['assessment', 'case', 'ai_review', 'task', 'patient', 'user']
 
 export function WorkPage() {
   const { t, count } = useTexts()
@@ -72,16 +74,13 @@ function itemsPath() {
   return `/operations/steps?${search.toString()}`
 }
 
-/** Failing work that no retry has in hand, and that may be tried again. @param {any} one */
-const isRetryable = (one) =>
-  one.retryable !== false && one.count !== 0 && one.retry?.ended_at !== null && isFailing(one.state)
-/** A group has no state: all its items fail. @param {string | undefined} state */
-const isFailing = (state) => state === undefined || ['failing', 'parked', 'failed'].includes(state)
+/** Failing work that no retry has in hand. @param {Group | Item} one */
+const isRetryable = (one) => one.retryable && !('retry' in one && one.retry?.ended_at === null)
 
-/** @param {{ of: any }} props */
+/** @param {{ of: Group }} props */
 function RetryOf({ of: { retry } }) {
   const { t, count } = useTexts()
-  if (retry === null || retry === undefined) return '–'
+  if (retry === null) return '–'
   return html`<span data-testid="retry"
     >${t('Done')} ${count(retry.done)}/${count(retry.total)}, ${t('Failed')} ${count(retry.failed_again)}</span
   >`
@@ -138,7 +137,11 @@ export function Items({ path, cursor = 'cursor' }) {
                 (/** @type {Item} */ { subject }) =>
                   subject === null
                     ? '–'
-                    : html`<a href=${`/console/subjects/${subject.id}`}>${subject.kind} <code>${subject.id}</code></a>`,
+                    : timelines.includes(subject.kind)
+                      ? html`<a href=${`/console/subjects/${subject.id}?kind=${subject.kind}`}
+                          >${subject.kind} <code>${subject.id}</code></a
+                        >`
+                      : html`${subject.kind} <code>${subject.id}</code>`,
               ],
               ['Failures', (/** @type {Item} */ { failures }) => count(failures)],
               ['Error', (/** @type {Item} */ { error }) => html`<${ErrorOf} error=${error} />`],

@@ -175,6 +175,13 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     expect(await page.getByTestId('action-retry').count()).toBe(0)
   })
 
+  it('show the timeline of a record to whoever may read it, when asked', async () => {
+    await person('auditor@example.org', ['operations:read', 'audit:read'])
+    const page = await signedIn(`/console/subjects/${assessmentId}?kind=assessment`, 'auditor@example.org')
+    await page.getByRole('button', { name: 'Show the audit timeline' }).click()
+    await page.getByText('AssessmentCompleted').waitFor()
+  })
+
   it('have a read model verified, and show the outcome', async () => {
     const page = await signedIn('/console/read-models')
     const projector = page.locator('[data-testid=projector][data-name=patients]')
@@ -196,7 +203,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   it.each([...pages, '/console/subjects/'])(
     'have no fault of accessibility in both colours, and fit 400 pixels: %s',
     async (path) => {
-      const address = path.endsWith('/') ? path + assessmentId : path
+      const address = path.endsWith('/') ? `${path}${assessmentId}?kind=assessment` : path
       for (const colorScheme of ['light', 'dark'] as const) {
         const page = await signedIn(address, undefined, { colorScheme, viewport: { width: 400, height: 800 } })
         await page.getByRole('heading', { level: 1 }).waitFor()
