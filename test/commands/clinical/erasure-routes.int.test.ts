@@ -85,7 +85,20 @@ describe('an erasure by one person', () => {
     const id = await givenPatient()
     const stranger = await eraser(randomUUID())
     expect(outcomeOf(await send(single, 'POST', `${id}/erase`, stranger, erase))).toBe('404 not-found')
-    expect(outcomeOf(await send(single, 'PUT', `${id}/legal-hold`, stranger, { reason: 'x' }))).toBe('404 not-found')
+    await send(byTwo, 'POST', `${id}/erase`, await user(randomUUID()), erase)
+    const foreign = [
+      ['PUT', 'legal-hold'],
+      ['GET', 'legal-hold'],
+      ['DELETE', 'legal-hold'],
+      ['GET', 'erasure'],
+      ['POST', 'erasure/approve'],
+      ['POST', 'erasure/cancel'],
+    ] as const
+    for (const [method, path] of foreign) {
+      const body = method === 'PUT' ? { reason: 'x' } : undefined
+      const answer = outcomeOf(await send(single, method, `${id}/${path}`, stranger, body))
+      expect([method, path, answer]).toEqual([method, path, '404 not-found'])
+    }
   })
 
   it('needs the scope, and with an actor the permission', async () => {

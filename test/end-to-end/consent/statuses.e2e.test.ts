@@ -122,6 +122,12 @@ test('every documented status of a consent route occurs, except those of faults,
       expect((await ask(operation, token, { headers: { 'if-none-match': etag } })).status).toBe(304)
   }
   await seeConflicts()
+  await erasePatient()
+  for (const operation of operations.filter(({ answers }) => '410' in answers))
+    expect([operation.operationId, refusal(await ask(operation, token))]).toEqual([
+      operation.operationId,
+      '410 subject-erased',
+    ])
 
   const seen = new Set(await world.watched.seen())
   const documented = operations.flatMap(({ operationId, answers }) =>
@@ -153,4 +159,19 @@ async function seeConflicts(): Promise<void> {
     '409 text-version-exists',
     '409 consent-type-in-use',
   ])
+}
+
+/** By another client: only platform callers grant the scope. */
+async function erasePatient(): Promise<void> {
+  const { admin_api_secret: secret } = world.platform.process.credentials
+  const headers = { 'content-type': 'application/json', 'x-admin-api-secret': secret ?? '' }
+  const body = JSON.stringify({ name: 'Eraser', org_id: world.orgId, scopes: ['patients:erase'] })
+  const clients = `${world.platform.baseUrl}/v1/auth/clients?org_id=${world.orgId}`
+  const made: unknown = await (await fetch(clients, { method: 'POST', headers, body })).json()
+  const eraser = await world.platform.connect({
+    client_id: textAt(made, 'client_id'),
+    client_secret: textAt(made, 'client_secret'),
+  })
+  const path = `/v1/clinical-api/patients/${patientId}/erase`
+  await expecting(202, eraser.call(path, { body: { reason: 'person_request' } }))
 }
