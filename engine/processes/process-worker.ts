@@ -142,8 +142,8 @@ export class ProcessWorker implements BudgetMember {
    */
   take(part: BatchPart): Taking[] {
     const { budget, now, closing, hearsOf, stepLeaseMs } = this.#options
-    const doOthersWait = this.#news > this.#seen
-    if (!this.#mayTake || doOthersWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
+    const mayOlderWait = this.#news > this.#seen
+    if (!this.#mayTake || mayOlderWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
     const at = now()
     const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && this.process.steps.has(step))
     const rows = due.slice(0, Math.max(0, budget.roomFor(this)))
@@ -331,7 +331,7 @@ export class ProcessWorker implements BudgetMember {
     // A row that is done changes with the list. If it does not, it is tried again.
     const isDue = this.#heard.end(todo, isDone ? undefined : notBefore.getTime(), fence, endedAt.getTime())
     if (isDue) this.wakeForNewRows()
-    // Meanwhile the claim needs its fence at the end of its lease.
+    // A claim whose lease ends meanwhile would need its fence.
     const giveBackMs = this.#options.pollMs * giveBackPart
     const mayWait = isDone && this.#options.hearsOf() && Date.parse(until) - endedAt.getTime() > 2 * giveBackMs
     this.#giveBackMs = Math.min(this.#giveBackMs, mayWait ? performance.now() + giveBackMs : 0)

@@ -120,6 +120,7 @@ function newsIn(list: string, parts: readonly BatchPart[]): ListNews | 'unknown'
   }
   return { rows, unnamed }
 }
+
 /** The new rows of a list in a batch. */
 export function rowsIn({ writes }: BatchPart): TodoRow[] {
   return writes.flatMap(({ table, statement: { effect, rows } }) => {
