@@ -87,7 +87,26 @@ function problem(
   count = 1,
 ): OperationsProblem {
   const instant = since instanceof Date ? since.toISOString() : since
-  return { code, severity, subject, since: instant, count, runbook: `docs/operating.md#${code}` }
+  const page = pageOf(code, subject)
+  return { code, severity, subject, since: instant, count, page, runbook: `docs/operating.md#${code}` }
+}
+
+function pageOf(code: OperationsProblem['code'], subject: string): string {
+  switch (code) {
+    case 'work-failing':
+      return `/console/work?group=${encodeURIComponent(subject)}`
+    case 'work-late':
+      return '/console/work?state=due'
+    case 'endpoint-disabled':
+      return '/console/webhooks'
+    case 'projection-failed':
+    case 'projection-behind':
+      return '/console/read-models'
+    case 'seal-late':
+      return '/console/log'
+    default:
+      return '/console'
+  }
 }
 
 function ofProcesses(processes: readonly ProcessLife[]): OperationsProblem[] {

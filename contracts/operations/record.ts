@@ -246,6 +246,7 @@ const Problem = Type.Object({
   subject: Type.String({ description: 'A name of the program, or the id of a process or failure group' }),
   since: Nullable(Instant),
   count: Type.Integer({ minimum: 1 }),
+  page: Type.String({ description: 'An address of the console, without its host' }),
   runbook: Type.String({ description: 'A heading of docs/operating.md' }),
 })
 export type OperationsProblem = Static<typeof Problem>

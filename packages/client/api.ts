@@ -3751,6 +3751,8 @@ export interface components {
                 subject: string;
                 since: string | null;
                 count: number;
+                /** @description An address of the console, without its host */
+                page: string;
                 /** @description A heading of docs/operating.md */
                 runbook: string;
             }[];

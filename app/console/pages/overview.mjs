@@ -6,14 +6,6 @@ import { useTexts } from './texts.mjs'
 
 /** @typedef {import('./api.mjs').Schema<'OperationsOverview'>} Overview */
 
-/** Where more about a problem is. @param {Overview['problems'][number]} problem */
-function pageOf({ code, subject }) {
-  if (code === 'work-failing') return `/console/work?group=${encodeURIComponent(subject)}`
-  if (code === 'work-late') return '/console/work?state=due'
-  if (code === 'endpoint-disabled') return '/console/webhooks'
-  return code.startsWith('projection-') ? '/console/read-models' : null
-}
-
 export function OverviewPage() {
   const answer = useStream('/operations/overview')
   return html`<${Answer} answer=${answer}>${(/** @type {Overview} */ overview) => html`<${Overview} overview=${overview} />`}</${Answer}>`
@@ -95,9 +87,8 @@ function Problems({ problems }) {
   if (problems.length === 0) return html`<p class="none">${t('None')}</p>`
   return html`<ul class="problems">
     ${problems.map((problem) => {
-      const { code, severity, subject, since, runbook } = problem
+      const { code, severity, subject, since, page, runbook } = problem
       const { title, remedy } = textsOf(code)
-      const page = pageOf(problem)
       const group = groups.data?.data.find(
         (/** @type {import('./api.mjs').Schema<'FailureGroup'>} */ { id }) => id === subject,
       )
@@ -106,9 +97,8 @@ function Problems({ problems }) {
         <p>${t('Since')} <${When} at=${since} /> · ${t('Count')} ${count(problem.count)}</p>
         ${group !== undefined && html`<p><code>${group.process}/${group.step}</code> <${ErrorOf} error=${group.error} /></p>`}
         <p>
-          ${remedy}
-          <small>${runbook}</small>
-          ${page !== null && html`<a href=${page} aria-label=${`${t('Show')}: ${subject}`}>${t('Show')}</a>`}
+          ${remedy} <small>${runbook}</small>${' '}
+          ${page !== '/console' && html`<a href=${page} aria-label=${`${t('Show')}: ${subject}`}>${t('Show')}</a>`}
         </p>
       </li>`
     })}

@@ -185,7 +185,7 @@ describe('a fault is on the overview, and gone after its end', () => {
     }
     await vi.waitFor(async () => expect(await systemNamed('provider')).toMatchObject(failing), soon)
     expect(await problemsOf('system-failing')).toMatchObject([
-      { severity: 'failing', subject: 'provider', runbook: 'docs/operating.md#system-failing' },
+      { severity: 'failing', subject: 'provider', page: '/console', runbook: 'docs/operating.md#system-failing' },
     ])
     expect(at(await read('/overview'), 'status')).toBe('failing')
     const server = createServer((_, response) => void response.writeHead(405).end())
