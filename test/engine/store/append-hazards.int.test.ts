@@ -135,7 +135,9 @@ describe('appends to a server that misbehaves', () => {
       revision: 9n,
     })
 
-    expect(server.appends.map(({ expected }) => expected)).toEqual(['7', '7', '7'])
+    // On a busy machine our timer may also end the wait for the third answer.
+    expect(server.appends.length).toBeGreaterThanOrEqual(3)
+    expect(new Set(server.appends.map(({ expected }) => expected))).toEqual(new Set(['7']))
     expect(new Set(server.appends.map(({ ids }) => ids.join())).size).toBe(1)
     expect(server.appends[0]?.ids).toHaveLength(2)
   })
