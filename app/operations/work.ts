@@ -201,8 +201,8 @@ async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
   return rows.find((row) => groupIdOf(row) === id)
 }
 
-interface GroupRow extends Failing {
-  readonly error_class: string
+/** What counts of a group, also of the one for all other work. */
+interface CountedWork {
   readonly count: number
   readonly parked: number
   readonly organisations: number
@@ -210,6 +210,10 @@ interface GroupRow extends Failing {
   readonly until: Date
   readonly versions: string[]
   readonly example: string
+}
+
+interface GroupRow extends Failing, CountedWork {
+  readonly error_class: string
 }
 
 /** Items that fail in the same way, the largest group first. An item that is tried right now stays in its group. */
@@ -218,16 +222,6 @@ export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<re
   const groups = await largestGroups(pool, relation, orgId)
   if (groups.length < mostGroups) return groups
   return [...groups, ...(await otherWork(pool, relation, orgId, groups))]
-}
-
-interface OtherRow {
-  readonly count: number
-  readonly parked: number
-  readonly organisations: number
-  readonly since: Date
-  readonly until: Date
-  readonly versions: string[]
-  readonly example: string
 }
 
 /** The failing work that is in none of the groups, as one group. */
@@ -245,7 +239,7 @@ async function otherWork(
     error.code,
     error.host,
   ])
-  const { rows } = await pool.query<OtherRow>(
+  const { rows } = await pool.query<CountedWork>(
     `select count(*)::integer as count, count(*) filter (where is_parked)::integer as parked, count(distinct org_id)::integer as organisations, min(first_failed_at) as since,
        max(last_failed_at) as until, (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions,
        (array_agg(id::text order by first_failed_at, id))[1] as example

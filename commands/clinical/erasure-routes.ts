@@ -23,7 +23,7 @@ import { ErasureReason, type PatientErasureEvent } from '../../streams/patient-e
 import { approveErasure, cancelErasure, isHeld, placeHold, releaseHold, requestErasure } from './erase-patient.ts'
 
 export interface ErasureDependencies extends CommandDependencies {
-  /** Whether the organisation has any stream about the patient, also without a registration. */
+  /** Whether the organisation has a stream about the patient. A consent needs no registration, so the record may be missing. */
   readonly isKnownPatient: (tenant: TenantId, patientId: string) => Promise<boolean>
 }
 
