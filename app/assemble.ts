@@ -34,7 +34,8 @@ import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { newId } from '../platform/kit/new-id.ts'
 import { requireSealedLog } from './audit/log-went-back.ts'
-import { createOperations } from './operations/operations.ts'
+import { createOperations, readSeen } from './operations/operations.ts'
+import { showFigures } from './operations/figures.ts'
 import { storeOutsideCalls } from './operations/outside-systems.ts'
 import { workOnProjections } from './operations/projection-worker.ts'
 import { Rates } from './operations/minute-rates.ts'
@@ -42,7 +43,6 @@ import { storeRates } from './operations/rates.ts'
 import { recordSecretUses } from './operations/secret-uses.ts'
 import { workOffRetries } from './operations/retry-worker.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
-import { countSteps } from './operations/step-figures.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { backupAgeCheck } from './backup/schedule.ts'
@@ -60,7 +60,7 @@ import { applyLedger, erasuresCheck } from './erasure-ledger.ts'
 import { patientFinders } from './patient-streams.ts'
 import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
-import { addRuntimeMetrics } from './runtime-metrics.ts'
+import { addAccessLogMetrics, addRuntimeMetrics } from './runtime-metrics.ts'
 import { pastOfServices } from './as-of/past-of-services.ts'
 import { createExports } from './export/exports.ts'
 import type { PatientExports } from '../contracts/audit/export.ts'
@@ -257,6 +257,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (!hold.isHeld()) await callOthers()
 
   const stored = { pool, logger }
+  const operations = { pool, store: async () => answering, now }
   const processId = randomUUID()
   const reported = [
     { what: 'rates', work: storeRates({ ...stored, id: processId, rates }) },
@@ -269,12 +270,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       what: 'signs of life',
       work: showSignsOfLife({ ...stored, id: processId, roles, health, now, relays: processor?.relays ?? [] }),
     },
+    {
+      what: 'figures',
+      work: showFigures({ read: () => readSeen(operations), metrics, showsSteps: runsProcessor, logger }),
+    },
   ]
   if (processor !== undefined)
-    reported.push(
-      { what: 'step figures', work: countSteps({ ...stored, metrics, now }) },
-      { what: 'retries', work: workOffRetries({ ...stored, store, now, wake: () => processor.wake() }) },
-    )
+    reported.push({
+      what: 'retries',
+      work: workOffRetries({ ...stored, store, now, wake: () => processor.wake() }),
+    })
   if (runsProjector)
     reported.push({ what: 'operations on read models', work: workOnProjections({ ...stored, databaseUrl, store }) })
   for (const { what, work } of reported) stop.onStop('work', what, () => work.close())
@@ -292,7 +297,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('work', 'event feed', () => channels.close())
   const streams = countStreams()
   const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId }) : undefined
-  if (accessLog !== undefined) stop.onStop('work', 'access log', () => accessLog.close())
+  if (accessLog !== undefined) {
+    addAccessLogMetrics(metrics, accessLog)
+    stop.onStop('work', 'access log', () => accessLog.close())
+  }
   const given =
     objects !== undefined && identityProvider !== undefined
       ? {
@@ -313,7 +321,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           records: auditRecords(answering),
           sealedLog: openSealedLog({ store: answering, vault, objects }),
           provenance: openProvenance({ store: answering, vault, objects, configuration }),
-          operations: createOperations({ pool, store: async () => answering, now }),
+          operations: createOperations(operations),
           streams,
           verifyToken: (token: string) => tokens.verify(token),
         }

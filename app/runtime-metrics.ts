@@ -52,6 +52,16 @@ export function addRuntimeMetrics(metrics: Metrics, { attendance, runner, relays
   })
 }
 
+/** Only processes that answer requests have an access log. */
+export function addAccessLogMetrics(metrics: Metrics, log: { lagSeconds(): number }): void {
+  metrics.register({
+    name: 'access_log_lag_seconds',
+    help: 'How long the oldest record of the access log of this process has waited for the event store.',
+    labels: [],
+    read: () => [{ labels: {}, value: log.lagSeconds() }],
+  })
+}
+
 function relayStateOf({ channel, state }: RelayStatus) {
   return stateSamples(relayStates, state, { channel })
 }

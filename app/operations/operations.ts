@@ -7,7 +7,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { processes } from '../../processes/registry.ts'
 import { disabledEndpoints, listEndpoints } from './endpoints.ts'
 import { readSystems } from './outside-systems.ts'
-import { lifeOf, overviewOf, worstOf } from './overview.ts'
+import { lifeOf, overviewOf, worstOf, type Seen } from './overview.ts'
 import { lagsWithin, readProjectionStates } from './projection-states.ts'
 import { readRates } from './rates.ts'
 import { relayStatesOf } from './relays.ts'
@@ -28,7 +28,8 @@ import {
 
 /** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
 const sharedForMs = 1_000
-interface OperationsSources {
+
+export interface OperationsSources {
   readonly pool: Pool
   readonly store: () => Promise<EventStore>
   readonly now: () => Date
@@ -42,7 +43,7 @@ export function createOperations(sources: OperationsSources): Operations {
     async overview() {
       const nowMs = performance.now()
       if (shared === undefined || shared.untilMs <= nowMs)
-        shared = { overview: readOverview(sources), untilMs: nowMs + sharedForMs }
+        shared = { overview: readSeen(sources).then(overviewOf), untilMs: nowMs + sharedForMs }
       try {
         return await shared.overview
       } catch (error) {
@@ -65,8 +66,8 @@ export function createOperations(sources: OperationsSources): Operations {
   }
 }
 
-/** What the route `/overview` answers, and what `platform status --json` prints. */
-async function readOverview({ pool, store, now }: OperationsSources): Promise<Overview> {
+/** From which the overview follows: of the route, of `platform status`, and of the figures for alerts. */
+export async function readSeen({ pool, store, now }: OperationsSources): Promise<Seen> {
   const at = now()
   const [living, systems, work, projectors, disabled, rates, seal] = await Promise.all([
     readProcesses(pool),
@@ -77,7 +78,7 @@ async function readOverview({ pool, store, now }: OperationsSources): Promise<Ov
     readRates(pool, at),
     sealWithin(store, now),
   ])
-  return overviewOf({ at, processes: living, systems, work, projectors, disabled, rates, seal })
+  return { at, processes: living, systems, work, projectors, disabled, rates, seal }
 }
 
 async function readHealth(pool: Pool): Promise<OperationsHealth> {

@@ -126,8 +126,12 @@ function ofProcesses(processes: readonly ProcessLife[]): OperationsProblem[] {
   ]
 }
 
-/** The check of seals and their witnesses. */
-const sealCheck = 'sealed_log'
+/** Checks that are problems of their own, with their subject. */
+const ownProblems: ReadonlyMap<string, { readonly code: OperationsProblem['code']; readonly subject: string }> =
+  new Map([
+    ['sealed_log', { code: 'seal-late', subject: 'log' }],
+    ['calls-held', { code: 'calls-held', subject: 'calls' }],
+  ])
 
 /** One for each check, however many processes fail it. */
 function checksOf(running: readonly ProcessLife[]): OperationsProblem[] {
@@ -136,7 +140,8 @@ function checksOf(running: readonly ProcessLife[]): OperationsProblem[] {
     const ofName = failing.filter((check) => check.name === name)
     const severity = ofName.some(({ status }) => status === 'failing') ? 'failing' : 'warning'
     const [since = null] = ofName.map((check) => check.since).toSorted()
-    if (name === sealCheck) return problem('seal-late', severity, 'log', since)
+    const own = ownProblems.get(name)
+    if (own !== undefined) return problem(own.code, severity, own.subject, since)
     return problem('check-failing', severity, name, since, ofName.length)
   })
 }

@@ -17,11 +17,14 @@ interface AppendsOptions {
 export interface AccessAppends {
   /** Resolves when the event is stored. Rejects with the errors of the event store, or if too many events wait. */
   append(orgId: TenantId, event: AccessLogEvent): Promise<void>
+  /** When the oldest of the events that wait came, in milliseconds. */
+  oldestMs(): number | undefined
   /** Resolves when no event waits. */
   ended(): Promise<void>
 }
 
 interface Waiting {
+  readonly sinceMs: number
   readonly event: AccessLogEvent
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -54,7 +57,8 @@ const patienceMs = 20
 export function createAccessAppends({ store, retentionDays, now, newId }: AppendsOptions): AccessAppends {
   const processIds = Array.from({ length: mostLanes }, () => newId())
   const queues = new Map<TenantId, Queue>()
-  let waitingCount = 0
+  /** In the order in which they came. */
+  const unstored = new Set<Waiting>()
 
   /** Starts a lane, if one is free and something waits. */
   function begin(orgId: TenantId, queue: Queue): void {
@@ -75,12 +79,16 @@ export function createAccessAppends({ store, retentionDays, now, newId }: Append
           orgId,
           batch.map(({ event }) => event),
         )
-        for (const { resolve } of batch) resolve()
-        waitingCount -= batch.length
+        for (const one of batch) {
+          unstored.delete(one)
+          one.resolve()
+        }
       } catch (error) {
         const failed = [...batch, ...queue.waiting.splice(0)]
-        for (const { reject } of failed) reject(error)
-        waitingCount -= failed.length
+        for (const one of failed) {
+          unstored.delete(one)
+          one.reject(error)
+        }
       }
     }
     queue.lanes.delete(lane)
@@ -124,16 +132,18 @@ export function createAccessAppends({ store, retentionDays, now, newId }: Append
 
   return {
     append(orgId, event) {
-      if (waitingCount >= mostWaiting) return Promise.reject(new Error('too many accesses wait for the event store'))
-      waitingCount += 1
+      if (unstored.size >= mostWaiting) return Promise.reject(new Error('too many accesses wait for the event store'))
       return new Promise((resolve, reject) => {
         const queue = queues.get(orgId) ?? { waiting: [], lanes: new Map<number, Promise<void>>(), timer: undefined }
         queues.set(orgId, queue)
-        queue.waiting.push({ event, resolve, reject })
+        const one = { sinceMs: now().getTime(), event, resolve, reject }
+        unstored.add(one)
+        queue.waiting.push(one)
         if (queue.lanes.size === 0) begin(orgId, queue)
         else startMore(orgId, queue)
       })
     },
+    oldestMs: () => unstored.values().next().value?.sinceMs,
     async ended() {
       while (queues.size > 0) await Promise.all([...queues.values()].flatMap(({ lanes }) => [...lanes.values()]))
     },

@@ -19,6 +19,8 @@ export interface AccessLogOptions {
 
 /** The access log of one process. */
 export interface OpenAccessLog extends AccessLog {
+  /** How long the oldest access or count has waited for the event store. */
+  lagSeconds(): number
   /** Appends the counts of windows that have not ended. */
   close(): Promise<void>
 }
@@ -42,6 +44,8 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
   const ownClient = serviceClientId?.toLowerCase()
   const appends = createAccessAppends({ store, retentionDays, now, newId })
   let counts: WindowEntry[] = []
+  /** Since when counts could not be appended, in milliseconds. */
+  let failingSinceMs: number | undefined
   const window = createAccessWindow(accessLogWindowSeconds * 1000, newId, (entry) => void counts.push(entry))
   const timer = setInterval(() => void sweep(now().getTime()), sweepMs).unref()
 
@@ -53,6 +57,7 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
     counts = []
     const done = await Promise.allSettled(due.map((entry) => appends.append(entry.orgId, repeated(entry))))
     const failed = due.filter((_, index) => done[index]?.status === 'rejected')
+    failingSinceMs = failed.length === 0 ? undefined : (failingSinceMs ?? now().getTime())
     if (failed.length === 0) return
     logger.warn({ component: 'access-log', count: failed.length }, 'counts of accesses cannot be appended yet')
     counts = [...failed, ...counts].slice(-mostCounts)
@@ -69,6 +74,10 @@ export function openAccessLog({ store, configuration, logger, now, newId }: Acce
       } catch (error) {
         throw problem('access-log-unavailable', { cause: error, retryAfterSeconds: 2 })
       }
+    },
+    lagSeconds() {
+      const nowMs = now().getTime()
+      return Math.max(0, nowMs - Math.min(appends.oldestMs() ?? nowMs, failingSinceMs ?? nowMs)) / 1_000
     },
     async close() {
       clearInterval(timer)

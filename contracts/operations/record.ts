@@ -228,6 +228,7 @@ export type SealState = Static<typeof SealState>
 
 export const problemCodes = [
   'check-failing',
+  'calls-held',
   'role-missing',
   'process-silent',
   'projection-failed',

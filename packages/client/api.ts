@@ -3744,7 +3744,7 @@ export interface components {
             /** @description The worst first */
             problems: {
                 /** @enum {unknown} */
-                code: "check-failing" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "relay-blocked" | "work-failing" | "work-late" | "system-failing" | "endpoint-disabled" | "seal-late";
+                code: "check-failing" | "calls-held" | "role-missing" | "process-silent" | "projection-failed" | "projection-behind" | "relay-blocked" | "work-failing" | "work-late" | "system-failing" | "endpoint-disabled" | "seal-late";
                 /** @enum {unknown} */
                 severity: "warning" | "failing";
                 /** @description A name of the program, or the id of a process or failure group */

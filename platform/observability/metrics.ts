@@ -19,6 +19,9 @@ type LabelName =
   | 'outcome'
   | 'process'
   | 'step'
+  | 'code'
+  | 'severity'
+  | 'subject'
 
 type Labels = Readonly<Partial<Record<LabelName, string>>>
 

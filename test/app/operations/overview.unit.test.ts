@@ -1,22 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { overviewOf, type Seen } from '../../../app/operations/overview.ts'
+import { problemCodes } from '../../../contracts/operations/record.ts'
+import { before, runningProcess as process, seenWell as well, seenWithProblems, usedSystem as system } from './seen.ts'
 
-const at = new Date('2030-01-01T00:10:00.000Z')
-const before = (seconds: number) => new Date(at.getTime() - seconds * 1_000)
-const process = {
-  id: '0190b0a0-0000-7000-8000-000000000001',
-  roles: ['api', 'projector', 'processor'],
-  version: '1.0.0',
-  profile: 'production',
-  startedAt: before(600),
-  seenAt: before(1),
-  status: 'running',
-  checks: [],
-  relays: [],
-} as const
-const system = { lastSuccessAt: null, failingSince: null, failures: 0, error: null, status: 'ok' } as const
-const systems = [{ name: 'provider', ...system }] as const
-const well: Seen = { at, processes: [process], systems, work: [], projectors: [], disabled: [], rates: [], seal: null }
 const row = { kind: 'step', process: 'assessments', step: 'conclude', count: 1, failure: null } as const
 
 /** The problems of an overview, as code, severity, subject, since and count. */
@@ -47,6 +33,19 @@ describe('the overview', () => {
       ['process-silent', 'warning', 'silent', instant(20), 1],
     ])
     expect(problemsOf({ processes: [] })).toHaveLength(3)
+  })
+
+  it('names calls that are held, once for all processes', () => {
+    const check = { name: 'calls-held', status: 'warning', detail: 'restored', since: instant(30) } as const
+    const restored = { ...process, checks: [check] }
+    expect(problemsOf({ processes: [restored, restored] })).toEqual([
+      ['calls-held', 'warning', 'calls', instant(30), 1],
+    ])
+  })
+
+  it('can have each problem of the contract, and no other', () => {
+    const codes = overviewOf(seenWithProblems).problems.map(({ code }) => code)
+    expect([...new Set(codes)].toSorted()).toEqual(problemCodes.toSorted())
   })
 
   it('names a seal that is late', () => {

@@ -165,11 +165,15 @@ describe('an access', () => {
     }
     const opened = open({ store })
     const slow = opened.log.record(opened.access)
+    expect(opened.log.lagSeconds()).toBe(0)
+    world.pass(3)
+    expect(opened.log.lagSeconds()).toBe(3)
     await expect.poll(() => appends).toBe(1)
     await opened.log.record({ ...opened.access, operation: 'getCase' })
     expect(await opened.events()).toHaveLength(0)
     release()
     await slow
+    expect(opened.log.lagSeconds()).toBe(0)
     expect(await opened.events()).toHaveLength(1)
     await opened.close()
   })
@@ -288,10 +292,15 @@ describe('while the event store is away', () => {
     await opened.log.record(opened.access)
     isAway = true
     world.pass(61)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    const lagLater = () => {
+      world.pass(1)
+      return opened.log.lagSeconds()
+    }
+    await expect.poll(lagLater, { timeout: 10_000 }).toBeGreaterThan(2)
     expect(await opened.events()).toHaveLength(1)
     isAway = false
     await expect.poll(async () => (await opened.events()).length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => opened.log.lagSeconds()).toBe(0)
     await opened.close()
   })
 
