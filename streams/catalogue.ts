@@ -33,6 +33,7 @@ import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from '../engine/commands/reservation/aggregate.ts'
 import { createCatalogue } from '../engine/store/catalogue.ts'
+import { eventKeys } from './event-key/aggregate.ts'
 import { tokenKeys } from './token-key/aggregate.ts'
 import { suppressions } from './suppression/aggregate.ts'
 import { users } from './user/aggregate.ts'
@@ -60,6 +61,7 @@ export const catalogue = createCatalogue([
   consentTypes,
   humanReviewPolicies,
   humanReviewTasks,
+  eventKeys,
   foreignEvents,
   images,
   logSeals,

@@ -78,9 +78,9 @@ async function* eventsUpTo(store: EventStore, after: Position, end: Position): A
 async function* sealsOf(store: EventStore): AsyncGenerator<StoredSeal> {
   const range = { from: 'start', direction: 'forwards', limit: Number.MAX_SAFE_INTEGER } as const
   for await (const stored of store.readUnsigned(logSealStream.stream, range)) {
-    const { id, type, streamId: stream, revision, position = startOfLog, dataBytes, metadataBytes } = stored
-    const event = { id, type, stream, revision, position, dataBytes, metadataBytes }
-    yield sealOfStored(event, store.isSigned(event))
+    const { id, type, streamId: stream, revision, position = startOfLog, created, dataBytes, metadataBytes } = stored
+    const event = { id, type, stream, revision, position, created, dataBytes, metadataBytes }
+    yield sealOfStored(event, await store.isSigned(event))
   }
 }
 

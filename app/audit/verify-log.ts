@@ -33,7 +33,7 @@ export interface LogToVerify {
   readonly from: number
   readonly keys: readonly VerifierKey[]
   readonly witnesses: readonly WitnessToAsk[]
-  readonly isSigned: (event: StoredBytes) => boolean
+  readonly isSigned: (event: StoredBytes) => boolean | Promise<boolean>
   /** Whether events of the stream need our signature. */
   readonly isOwn: (stream: string) => boolean
   readonly mayLoseEvents: (stream: string) => boolean
@@ -78,7 +78,8 @@ export async function verifyLog(log: LogToVerify): Promise<Verification> {
     const { id, stream, revision, position } = event
     last = position
     events += 1
-    const isUnsigned = log.isOwn(stream) && !log.isSigned(event)
+    const isSigned = log.isSigned(event)
+    const isUnsigned = log.isOwn(stream) && !(isSigned instanceof Promise ? await isSigned : isSigned)
     if (!isSealedStream(stream)) continue
     if (isUnsigned && faults.length < mostFaults)
       faults.push(eventFault('unknown_key', event, 'the platform did not sign this event'))

@@ -3,7 +3,7 @@ import { openEventStore } from '../../engine/store/event-store.ts'
 import type { OpenedManifest } from '../../platform/backup/manifests.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
-import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
+import { MissingKeyError, onlyEventKey, type KeyVault } from '../../platform/kit/key-vault.ts'
 import { comparePositions, formatPosition, parsePosition } from '../../platform/kit/positions.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { clearly } from '../start-errors.ts'
@@ -42,5 +42,5 @@ const refuseKey = (_orgId: string, subjectId: string) => Promise.reject(new Miss
 const noKeys: KeyVault = {
   subjectKeyForWriting: refuseKey,
   subjectKeyForReading: refuseKey,
-  eventSigningKey: async () => createSecretKey(randomBytes(32)),
+  eventKeys: async () => onlyEventKey(createSecretKey(randomBytes(32))),
 }

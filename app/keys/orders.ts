@@ -1,16 +1,21 @@
 import { parseArgs } from 'node:util'
 import { signingPurposes, turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
 
+/** Purposes whose rotation is recorded in the log. */
+export const loggedPurposes = ['event-signature'] as const
+export type RotatedPurpose = SigningPurpose | TurningKind | (typeof loggedPurposes)[number]
+
 export type KeysOrder =
   | { readonly action: 'list'; readonly isJson: boolean }
-  | { readonly action: 'rotate'; readonly purpose: SigningPurpose | TurningKind }
+  | { readonly action: 'rotate'; readonly purpose: RotatedPurpose }
   | { readonly action: 'rewrap' }
   | { readonly action: 'end-token'; readonly kid: string }
 
 export const keysUsage = `  keys list  [--json]
           the keys of the vault, what each does now, and the master keys that wrap them. No secret is printed
-  keys rotate token|receipt|actor-context|provenance|unsubscribe
-          adds a key. A key pair is published at once and signs six minutes later, when everybody has it
+  keys rotate token|receipt|actor-context|provenance|unsubscribe|event-signature
+          adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event
+          signatures signs at once, and a minute later the older one counts no more
   keys rewrap
           wraps everything in the vault with the first master key. May be stopped and repeated
   keys end token --kid KID
@@ -25,7 +30,7 @@ export function readKeys(args: readonly string[]): KeysOrder {
   }
   if (action === 'rotate') {
     const { positionals } = parseArgs({ args: rest, options: {}, allowPositionals: true })
-    const purposes = [...signingPurposes, ...turningKinds]
+    const purposes = [...signingPurposes, ...turningKinds, ...loggedPurposes]
     const purpose = purposes.find((each) => each === positionals[0])
     if (purpose === undefined || positionals.length > 1)
       throw new Error(`keys rotate takes one of ${purposes.join(', ')}`)

@@ -1,9 +1,12 @@
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
 import { publishedAheadMs } from '../../platform/vault/signing-keys.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
+import type { RotatedPurpose } from './orders.ts'
+import { rotateEventKey } from './rotate-event-key.ts'
 
 export interface RotatedKey {
-  readonly purpose: SigningPurpose | TurningKind
+  readonly purpose: RotatedPurpose
   readonly kid: string
   /** Every process signs with it half a minute later at most. */
   readonly signs_from: string
@@ -16,6 +19,15 @@ export async function rotateKey(vault: Vault, purpose: SigningPurpose | TurningK
     return { purpose, kid: await vault.rotateSecret(purpose), signs_from: new Date(nowMs).toISOString() }
   const { kid } = await vault.rotateSigningKey(purpose)
   return { purpose, kid, signs_from: new Date(nowMs + publishedAheadMs).toISOString() }
+}
+
+/** Rotations that are recorded in the log. */
+export async function rotateLogged(servers: {
+  readonly store: EventStore
+  readonly vault: Vault
+}): Promise<RotatedKey> {
+  const now = new Date()
+  return { purpose: 'event-signature', kid: await rotateEventKey(servers, now), signs_from: now.toISOString() }
 }
 
 function isTurning(purpose: SigningPurpose | TurningKind): purpose is TurningKind {

@@ -1,22 +1,27 @@
-import { openEventStore } from '../../engine/store/event-store.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
-import { openVault } from '../../platform/vault/vault.ts'
+import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { findServers } from '../projections/servers.ts'
 import { serverNeeds } from '../roles.ts'
 import { clearly } from '../start-errors.ts'
 import { endTokenKey } from './end-token-key.ts'
 import { inventoryJson, inventoryText } from './list.ts'
-import type { KeysOrder } from './orders.ts'
+import { loggedPurposes, type KeysOrder } from './orders.ts'
 import { rewrap } from './rewrap.ts'
-import { rotateKey } from './rotate.ts'
+import { rotateKey, rotateLogged } from './rotate.ts'
 
 export interface KeysOutput {
   readonly out: (text: string) => void
   /** Progress. `isInteractive`: one line that is written again and again. */
   readonly err: (text: string) => void
   readonly isInteractive: boolean
+}
+
+interface OpenedServers {
+  readonly store: EventStore
+  readonly vault: Vault
 }
 
 // Postgres databases are named together.
@@ -28,13 +33,22 @@ export async function runKeys(
   env: Environment,
   { out, err, isInteractive }: KeysOutput,
 ): Promise<void> {
-  const needs = order.action === 'end-token' ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
+  const needs = isLogged(order) ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
   const name = order.action === 'end-token' ? 'end' : order.action
   const { configuration, masterKeys } = await findServers(env, needs, `keys ${name}`)
   const ring = await masterKeys()
   const { vaultDatabaseUrl: url = '', esdbUrl = '' } = configuration
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url, masterKeys: ring }))
   const json = (value: unknown) => out(JSON.stringify(value, null, 2))
+  const withStore = async <Result>(work: (opened: OpenedServers) => Promise<Result>): Promise<Result> => {
+    const logger = createLogger({ level: 'silent' })
+    const store = await clearly('ESDB_URL', () => openEventStore({ url: esdbUrl, catalogue, vault, logger }))
+    try {
+      return await work({ store, vault })
+    } finally {
+      await store.close()
+    }
+  }
   try {
     switch (order.action) {
       case 'list': {
@@ -43,24 +57,27 @@ export async function runKeys(
         else out(inventoryText(inventory))
         return
       }
-      case 'rotate':
-        return json(await rotateKey(vault, order.purpose))
+      case 'rotate': {
+        const { purpose } = order
+        if (purpose === 'event-signature') return json(await withStore(rotateLogged))
+        return json(await rotateKey(vault, purpose))
+      }
       case 'rewrap': {
         const rewrapped = await rewrap(vault, (line) => err(isInteractive ? `\r${line}` : `${line}\n`))
         if (isInteractive) err('\n')
         return json({ master_key: ring.wrapWith.id, rewrapped })
       }
-      case 'end-token': {
-        const logger = createLogger({ level: 'silent' })
-        const store = await clearly('ESDB_URL', () => openEventStore({ url: esdbUrl, catalogue, vault, logger }))
-        try {
-          return json(await endTokenKey({ store, vault }, order.kid, new Date()))
-        } finally {
-          await store.close()
-        }
-      }
+      case 'end-token':
+        return json(await withStore((opened) => endTokenKey(opened, order.kid, new Date())))
     }
   } finally {
     await vault.close()
   }
+}
+
+/** Whether the order appends events. */
+function isLogged(order: KeysOrder): boolean {
+  return (
+    order.action === 'end-token' || (order.action === 'rotate' && loggedPurposes.some((one) => one === order.purpose))
+  )
 }

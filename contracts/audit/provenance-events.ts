@@ -53,7 +53,7 @@ export async function provenanceEvents(
     const events: ProvenanceEvent[] = []
     let left = mostBytes
     for await (const event of store.readUnsigned(stream, { from: 'start', direction: 'forwards', limit })) {
-      const signed = signedEvent(store, event)
+      const signed = await signedEvent(store, event)
       if (types?.includes(event.type) === false) continue
       events.push(signed)
       left -= event.dataBytes.length
@@ -106,14 +106,15 @@ function upToEnd(decisions: readonly ProvenanceEvent[], review: readonly Provena
   return decisions.slice(0, last + 1)
 }
 
-function signedEvent(store: ProvenanceStore, event: StoredEvent): ProvenanceEvent {
+async function signedEvent(store: ProvenanceStore, event: StoredEvent): Promise<ProvenanceEvent> {
   const head = headOf(event)
   const { id, type, revision, data, created } = event
   const stored = {
     ...head,
+    created,
     dataBytes: Buffer.from(event.dataBytes),
     metadataBytes: Buffer.from(event.metadataBytes),
   }
-  if (!isJsonObject(data) || !store.isSigned(stored)) throw new UndecodableEventError(head, 'signature')
+  if (!isJsonObject(data) || !(await store.isSigned(stored))) throw new UndecodableEventError(head, 'signature')
   return { stored, proven: { id, stream: head.stream, revision: Number(revision), type, data }, createdAt: created }
 }

@@ -155,12 +155,12 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
     return false
   }
 
-  function isVisible(event: StoredBytes, tenant: TenantId | null): boolean {
+  async function isVisible(event: StoredBytes, tenant: TenantId | null): Promise<boolean> {
     if (tenant === null) return true
     const [data, metadata] = [event.dataBytes, event.metadataBytes].map((bytes) =>
       jsonOf(Buffer.from(bytes).toString()),
     )
-    return store.isSigned(event) && concernsTenant(event.stream, data, metadata, tenant)
+    return (await store.isSigned(event)) && concernsTenant(event.stream, data, metadata, tenant)
   }
 
   async function entries(opened: Opened, tile: Tile): Promise<Buffer | null> {
@@ -206,7 +206,7 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
       if (opened === null || found === undefined)
         return (await isUnsealed(opened, eventId, tenant)) ? 'not-sealed' : null
       const { leaf, event } = found
-      if (!isVisible(event, tenant)) return null
+      if (!(await isVisible(event, tenant))) return null
       const cosigned = cosignedOf(opened)
       const checkpoint = cosigned !== undefined && cosigned.size > leaf ? cosigned : opened.newest
       const hashes = await new TileTree(checkpoint.size, opened.readTile).inclusionProof(leaf)

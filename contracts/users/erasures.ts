@@ -4,6 +4,8 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
+import { eventKeys } from '../../streams/event-key/aggregate.ts'
+import type { EventKeyEvent } from '../../streams/event-key/events.ts'
 import { tokenKeys } from '../../streams/token-key/aggregate.ts'
 import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import { users } from '../../streams/user/aggregate.ts'
@@ -20,20 +22,21 @@ export interface ErasuresOptions {
 /**
  * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that erases destroys
  * the key only after the event. The end of the account follows the key, so it drops again what a crash left readable in between.
- * It also stops signing with a key of tokens that ends.
+ * It also stops signing with a key of tokens that ends. The next key of events signs the event that reports it, so this
+ * process reads that key from the vault then, and signs with it.
  */
 export function followErasures({ store, vault, from, logger }: ErasuresOptions): { close(): Promise<void> } {
   const closing = new AbortController()
   const subscription = store.subscribeToAll({
     name: 'erasures',
-    filter: { streamPrefixes: [`${users.category}-`, `${tokenKeys.category}-`] },
+    filter: { streamPrefixes: [users, tokenKeys, eventKeys].map(({ category }) => `${category}-`) },
     from,
     signal: closing.signal,
     onEvent: ({ type, data }: RecordedEvent) => {
       // The filter and the catalogue decide which types a stream of this category holds.
-      const event = { type, data } as UserEvent | TokenKeyEvent
+      const event = { type, data } as UserEvent | TokenKeyEvent | EventKeyEvent
       if (event.type === 'TokenKeyEnded') return vault.endSigningKey('token', event.data.kid)
-      if (!isErasure(event)) return
+      if (event.type === 'EventKeyRotated' || !isErasure(event)) return
       vault.forgetSubject(noOrganisation, event.data.userId)
       store.forgetStates()
     },

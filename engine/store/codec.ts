@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, recordWith, type StoredEvent, type StoredRecord } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
@@ -13,11 +12,11 @@ import {
 import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
-import type { StoredBytes } from './log-frames.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import { keyOrganisationOf } from './schema.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
-import { createSigner, type SignedPlace, type Signer } from './signature.ts'
+import type { EventKeys, SignedEvent } from './event-keys.ts'
+import type { SignedPlace, Signer } from './signature.ts'
 
 /** An event of a public channel. The channel derives its id and metadata from a source event. */
 export interface RawEvent {
@@ -59,15 +58,18 @@ export interface Codec {
     context: CommandContext,
     place: AppendPlace,
   ) => Promise<EncodedAppend>
-  readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
+  readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => Promise<EncodedAppend>
   /**
-   * Returns a promise only if a subject's key must be fetched. Throws or rejects with `UndecodableEventError`.
+   * Returns a promise only if a key must be fetched. Throws or rejects with `UndecodableEventError`.
    * @param isOpened false: personal members stay sealed, and no key is needed
    */
   readonly decode: (event: StoredEvent, isOpened?: boolean) => RecordedEvent | Promise<RecordedEvent>
   /** The event as it is stored, for auditors. Undefined if this installation did not sign it. */
   readonly record: (event: StoredEvent, isOpened: boolean) => Promise<StoredRecord | undefined>
-  readonly isSigned: (event: StoredBytes) => boolean
+  /** A promise only if the event names a key that this process does not know. */
+  readonly isSigned: (event: SignedEvent) => boolean | Promise<boolean>
+  /** Reads the keys that sign events anew. */
+  readonly refreshKeys: () => Promise<void>
   /** Signs a text for one member of one stream's metadata. */
   readonly signMark: (mark: MarkPlace, value: string) => string
   /** The text that was signed for this place; undefined for any other text. */
@@ -80,12 +82,12 @@ interface MarkPlace {
   readonly name: string
 }
 
-/** `signingKey` is the vault's `eventSigningKey()`. */
-export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: KeyObject): Codec {
-  const signer = createSigner(signingKey)
+export function createCodec(catalogue: Catalogue, vault: KeyVault, keys: EventKeys): Codec {
   return {
     async encode(events, context, place) {
       const { stream } = place
+      const current = keys.signer()
+      const signer = current instanceof Promise ? await current : current
       const encoded = await Promise.all(
         events.map(async (event, index) => {
           const entry = entryFor(catalogue, event.type, stream)
@@ -103,8 +105,9 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: K
       )
       return together(place, encoded)
     },
-    encodeRaw(events, place) {
+    async encodeRaw(events, place) {
       const { stream } = place
+      const signer = await keys.signer()
       const encoded = events.map((event, index) => {
         const { id, type, metadata } = event
         const entry = entryFor(catalogue, type, stream)
@@ -117,12 +120,13 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: K
       })
       return together(place, encoded)
     },
-    decode: decodeWith(catalogue, vault, signer),
-    record: recordWith(catalogue, vault, signer),
-    isSigned: (event) => signer.isSigned(event, event.dataBytes, event.metadataBytes),
-    signMark: (mark, value) => signer.sign(placeOfMark(mark), '', JSON.stringify({ value })),
+    decode: decodeWith(catalogue, vault, keys),
+    record: recordWith(catalogue, vault, keys),
+    isSigned: (event) => keys.isSigned(event),
+    refreshKeys: () => keys.refresh(),
+    signMark: (mark, value) => keys.newest.sign(placeOfMark(mark), '', JSON.stringify({ value })),
     openMark(mark, signed) {
-      if (!signer.isSigned(placeOfMark(mark), noData, Buffer.from(signed))) return undefined
+      if (!keys.isSignedText(placeOfMark(mark), noData, Buffer.from(signed))) return undefined
       const { value } = JSON.parse(signed) as { readonly value: string }
       return value
     },

@@ -7,7 +7,7 @@ import { publicContent } from './schema-inspection.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import { Sealed, type SealedPlace } from './sealed.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import type { Signer } from './signature.ts'
+import type { EventKeys } from './event-keys.ts'
 
 /** A stored event with its content in bytes and parsed. */
 export interface StoredEvent {
@@ -52,10 +52,14 @@ export function headOf(event: StoredEvent): EventHead {
  * The reading half of the codec: checks shape and signature, decrypts, and upcasts old versions to the newest shape.
  * With `isOpened` false nothing is decrypted: `data` is then the same as `sealed`.
  */
-export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
-  return (event: StoredEvent, isOpened = true): RecordedEvent | Promise<RecordedEvent> => {
-    const head = headOf(event)
-    const { data, metadata } = checkedContent(head, event, signer)
+export function decodeWith(catalogue: Catalogue, vault: KeyVault, keys: EventKeys) {
+  const decoded = (
+    head: EventHead,
+    event: StoredEvent,
+    isSigned: boolean,
+    isOpened: boolean,
+  ): RecordedEvent | Promise<RecordedEvent> => {
+    const { data, metadata } = checkedContent(head, event, isSigned)
     const entry = catalogue.entry(event.type)
     if (entry === undefined) throw new UnknownEventTypeError(head)
     const shaped = (readable: JsonObject) => newestShape(head, entry, readable, metadata.schemaVersion)
@@ -76,6 +80,12 @@ export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     if (cached !== undefined) return finish(cached)
     return fetchedKey(vault, head, orgId, subjectId).then(finish)
   }
+  return (event: StoredEvent, isOpened = true): RecordedEvent | Promise<RecordedEvent> => {
+    const head = headOf(event)
+    const isSigned = isSignedBy(keys, head, event)
+    if (isSigned instanceof Promise) return isSigned.then((known) => decoded(head, event, known, isOpened))
+    return decoded(head, event, isSigned, isOpened)
+  }
 }
 
 /** An event as an auditor reads it: the stored members, in the stored version. */
@@ -94,10 +104,10 @@ export interface StoredRecord extends EventHead {
  * Reads events as they are stored. `isOpened`: personal members are decrypted, unless the key of their subject is gone.
  * The promise is undefined for an event that this installation did not sign.
  */
-export function recordWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
+export function recordWith(catalogue: Catalogue, vault: KeyVault, keys: EventKeys) {
   return async (event: StoredEvent, isOpened: boolean): Promise<StoredRecord | undefined> => {
     const head = headOf(event)
-    const content = signedContent(head, event, signer)
+    const content = signedContent(head, event, await isSignedBy(keys, head, event))
     if (content === undefined) return undefined
     const { metadata } = content
     const entry = catalogue.entry(event.type)
@@ -127,9 +137,14 @@ async function keyOrNone(vault: KeyVault, orgId: string, subjectId: string): Pro
   }
 }
 
-function signedContent(head: EventHead, event: StoredEvent, signer: Signer): Content | undefined {
+function isSignedBy(keys: EventKeys, head: EventHead, event: StoredEvent): boolean | Promise<boolean> {
+  const { created, dataBytes, metadataBytes } = event
+  return keys.isSigned({ ...head, created, dataBytes, metadataBytes })
+}
+
+function signedContent(head: EventHead, event: StoredEvent, isSigned: boolean): Content | undefined {
   try {
-    return checkedContent(head, event, signer)
+    return checkedContent(head, event, isSigned)
   } catch (error) {
     if (error instanceof UndecodableEventError) return undefined
     throw error
@@ -153,11 +168,11 @@ interface Content {
   readonly metadata: EventMetadata
 }
 
-function checkedContent(head: EventHead, event: StoredEvent, signer: Signer): Content {
+function checkedContent(head: EventHead, event: StoredEvent, isSigned: boolean): Content {
   const { data, metadata } = event
   // The client returns malformed JSON as a string and malformed metadata as bytes.
   if (!event.isJson || !isJsonObject(data) || !isMetadata(metadata)) throw new UndecodableEventError(head, 'malformed')
-  if (!signer.isSigned(head, event.dataBytes, event.metadataBytes)) throw new UndecodableEventError(head, 'signature')
+  if (!isSigned) throw new UndecodableEventError(head, 'signature')
   return { data, metadata }
 }
 

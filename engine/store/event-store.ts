@@ -7,6 +7,7 @@ import {
 } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
+import { EventKeys } from './event-keys.ts'
 import { isSystemEvent, type StoredEvent, type StoredRecord } from './decoding.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
@@ -112,7 +113,7 @@ const mostStateBytes = 64 * 1024 * 1024
 
 /** Connects to EventStoreDB. The server may still be away; the vault must be ready. */
 export async function openEventStore(options: EventStoreOptions): Promise<EventStore> {
-  const codec = createCodec(options.catalogue, options.vault, await options.vault.eventSigningKey())
+  const codec = createCodec(options.catalogue, options.vault, await EventKeys.open(options.vault))
   return new EventStore(options, codec, connectEventStore(options))
 }
 
@@ -317,7 +318,7 @@ export class EventStore {
 
   /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */
   async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
-    return this.#write(this.#codec.encodeRaw(events, { stream, expected }))
+    return this.#write(await this.#codec.encodeRaw(events, { stream, expected }))
   }
 
   /**
@@ -478,9 +479,17 @@ export class EventStore {
     return readLogForwards(this.#connection.subscriptions, start, this.#readTiming, (frame) => frame.stored())
   }
 
-  /** Whether this installation signed the event for its place. Says nothing about its content. */
-  isSigned(event: StoredBytes): boolean {
+  /**
+   * Whether this installation signed the event for its place. Says nothing about its content. A promise only if the
+   * event names a key that this process does not know.
+   */
+  isSigned(event: StoredBytes): boolean | Promise<boolean> {
     return this.#codec.isSigned(event)
+  }
+
+  /** Reads the keys that sign events anew: this process has changed them. */
+  refreshEventKeys(): Promise<void> {
+    return this.#codec.refreshKeys()
   }
 
   /** Follows the log, and reconnects after every drop, until the signal is aborted or a handler throws. */

@@ -28,6 +28,8 @@ export interface EventMetadata {
   readonly requestId?: string
   readonly traceparent?: string
   readonly schemaVersion: number
+  /** The key that signed the event. Without it, the first one did. */
+  readonly key?: string
   readonly signature: string
   /** Only on events of public channels: the `$all` position of the source domain event, `commit/prepare`. */
   readonly source?: string

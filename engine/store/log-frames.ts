@@ -24,6 +24,8 @@ export interface StoredBytes {
   readonly stream: string
   readonly revision: bigint
   readonly position: Position
+  /** The server's clock when it was stored. */
+  readonly created: Date
   readonly dataBytes: Uint8Array
   readonly metadataBytes: Uint8Array
 }
@@ -116,6 +118,7 @@ class RecordedFrame implements LogFrame {
       stream: this.stream,
       revision: this.revision,
       position: this.position,
+      created: this.#storedAt(),
       dataBytes: this.#span(this.#data),
       metadataBytes: this.#span(this.#customMetadata),
     }
@@ -131,14 +134,18 @@ class RecordedFrame implements LogFrame {
       streamId: this.stream,
       revision: this.revision,
       position: this.position,
-      // Ticks of 100 ns: the last four digits are below one millisecond.
-      created: new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4))),
+      created: this.#storedAt(),
       isJson,
       data: isJson ? parsed(dataBytes, (text) => text) : Uint8Array.from(dataBytes),
       metadata: metadataBytes.length === 0 ? undefined : parsed(metadataBytes, () => Uint8Array.from(metadataBytes)),
       dataBytes,
       metadataBytes,
     }
+  }
+
+  #storedAt(): Date {
+    // Ticks of 100 ns: the last four digits are below one millisecond.
+    return new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4)))
   }
 
   #inner(span: Span, field: number): string {

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { firstEventKey } from '../../platform/kit/key-vault.ts'
 
 /** Identity and place of an event. A moved, repeated or renamed event has another place. */
 export interface SignedPlace {
@@ -9,7 +10,10 @@ export interface SignedPlace {
 }
 
 export interface Signer {
-  /** @returns the metadata with its signature as the last member. `metadata` is the text of a JSON object with members. */
+  /**
+   * @returns the metadata with the id of the key, unless it is the first one, and the signature as its last members.
+   * `metadata` is the text of a JSON object with members
+   */
   readonly sign: (place: SignedPlace, data: string, metadata: string) => string
   /** Whether the signature of these stored bytes is valid for this place. */
   readonly isSigned: (place: SignedPlace, data: Uint8Array, metadata: Uint8Array) => boolean
@@ -19,12 +23,29 @@ const beforeDigest = ',"signature":"'
 const afterDigest = '"}'
 const tailBytes = beforeDigest.length + 43 + afterDigest.length
 
+const beforeKey = ',"key":"'
+const afterKey = '"'
+const keyCharacters = 8
+const keyBytes = beforeKey.length + keyCharacters + afterKey.length
+const quote = afterKey.charCodeAt(0)
+
+/** The id of the key that the stored metadata names: the member before the signature. Parses nothing. */
+export function namedKey(metadata: Uint8Array): string {
+  const end = metadata.length - tailBytes
+  const start = end - keyBytes
+  // Metadata without it ends with a number.
+  if (start < 0 || metadata[end - 1] !== quote) return firstEventKey
+  const member = Buffer.from(metadata.subarray(start, end)).toString('latin1')
+  return member.startsWith(beforeKey) ? member.slice(beforeKey.length, -afterKey.length) : firstEventKey
+}
+
 /**
  * HMAC-SHA-256 over the place, the stored data and the stored metadata without its last member. The place is a JSON
  * list, so its end is unambiguous. It contains the length of the data. So no two events have the same input.
  */
-export function createSigner(key: KeyObject): Signer {
+export function createSigner(key: KeyObject, id = firstEventKey): Signer {
   const authenticate = hmacSha256(key)
+  const keyMember = id === firstEventKey ? '' : `${beforeKey}${id}${afterKey}`
   const tail = (
     { stream, revision, id, type }: SignedPlace,
     dataBytes: number,
@@ -36,7 +57,7 @@ export function createSigner(key: KeyObject): Signer {
   }
   return {
     sign(place, data, metadata) {
-      const begun = metadata.slice(0, -1)
+      const begun = metadata.slice(0, -1) + keyMember
       return begun + tail(place, Buffer.byteLength(data), data, begun)
     },
     isSigned(place, data, metadata) {

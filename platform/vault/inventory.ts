@@ -30,13 +30,16 @@ export interface VaultInventory {
 
 /** Most time until another process's erasure or rotation has effect here, in milliseconds. */
 export const cacheMs = 30_000
+/** So long after its successor was made an older key of events signs at most, in milliseconds (`engine/store/event-keys.ts`). */
+const eventKeyLastMs = 60_000
 export const sealKind = 'signing-seal'
+export const eventKeyKind = 'event-signature'
 export const recordKind = 'record'
 
 /** Kinds of which each secret is listed by its id. Those of subjects and webhooks are only counted. */
 const namedKinds = [
   sealKind,
-  'event-signature',
+  eventKeyKind,
   'unsubscribe',
   'cursor',
   'pepper',
@@ -70,12 +73,13 @@ export async function inventoryOf(rows: VaultRows, ring: MasterKeyRing, now: Dat
 
 async function namedInventory(rows: VaultRows, kind: string): Promise<KeyInventory[]> {
   const purpose = kind === sealKind ? 'seal' : kind
-  const takesTurns = turningKinds.some((each) => each === kind)
+  const takesTurns = kind === eventKeyKind || turningKinds.some((each) => each === kind)
+  const lastMs = kind === eventKeyKind ? eventKeyLastMs : cacheMs
   const stored = await rows.storedKeys(kind)
   return stored.map((key, place) => {
     if (!takesTurns) return { ...key, purpose, status: 'in_use', signsFrom: null, lastSignature: null }
     const successor = stored[place - 1]
-    const lastSignature = successor === undefined ? null : new Date(successor.createdAt.getTime() + cacheMs)
+    const lastSignature = successor === undefined ? null : new Date(successor.createdAt.getTime() + lastMs)
     const status = successor === undefined ? 'signs' : 'verifies'
     return { ...key, purpose, status, signsFrom: key.createdAt, lastSignature }
   })

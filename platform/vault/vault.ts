@@ -6,15 +6,19 @@ import { atMost } from '../kit/at-most.ts'
 import { noOrganisation } from '../kit/tenants.ts'
 import { areEqualSecrets } from '../kit/sealed-bytes.ts'
 import {
+  firstEventKey,
   lastingPurposes,
   MissingKeyError,
+  type EventKey,
+  type EventKeyEnd,
   type KeyVault,
   type SigningPurpose,
   type SubjectKey,
   type TurningKind,
 } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
-import { cacheMs, inventoryOf, recordKind, sealKind, type VaultInventory } from './inventory.ts'
+import { bytesOfEnds, endsIn } from './event-key-ends.ts'
+import { cacheMs, eventKeyKind, inventoryOf, recordKind, sealKind, type VaultInventory } from './inventory.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import {
   newSigningSecret,
@@ -45,14 +49,13 @@ const newSecrets = {
   unsubscribe: () => randomBytes(32),
   'review-share': () => randomBytes(32),
   pepper: () => randomBytes(32),
-  'event-signature': () => randomBytes(32),
   'console-sign-in': () => randomBytes(32),
 } as const satisfies Record<string, () => Uint8Array>
 
 export type SecretKind = keyof typeof newSecrets
 
 /** Records that nobody may alter or set back unseen. They are wrapped like keys. */
-export type RecordName = 'sealed-log'
+export type RecordName = 'sealed-log' | 'event-keys'
 
 /** A subject key whose data is of one period, such as a month. */
 export interface PeriodKey {
@@ -288,8 +291,39 @@ export class Vault implements KeyVault {
     })
   }
 
-  async eventSigningKey(): Promise<KeyObject> {
-    return createSecretKey(await this.secret('event-signature', theOne))
+  async eventKeys(): Promise<readonly EventKey[]> {
+    await this.#rows.getOrCreate(eventKeyKind, firstEventKey, newEventKey)
+    // First the ends: then no key has one whose successor is not read.
+    const ends = await this.#eventKeyEnds()
+    const stored = await this.#rows.readAll(eventKeyKind)
+    return stored.map(({ id, secret }) => ({ id, key: createSecretKey(secret), end: ends.get(id) }))
+  }
+
+  /**
+   * Adds a key that signs events, from now on where this is known. While the rotation before is not complete, that key
+   * is returned.
+   */
+  async rotateEventKey(): Promise<string> {
+    const [newest, former] = await this.eventKeys()
+    if (newest !== undefined && former !== undefined && former.end === undefined) return newest.id
+    const id = randomBytes(6).toString('base64url')
+    await this.#rows.getOrCreate(eventKeyKind, id, newEventKey)
+    return id
+  }
+
+  /** What older keys than the newest one signed behind this place does not count, but for a minute. */
+  async endOlderEventKeys(end: EventKeyEnd): Promise<void> {
+    for (;;) {
+      const before = await this.record('event-keys')
+      const ends = endsIn(before)
+      const [, ...older] = await this.eventKeys()
+      for (const { id } of older) if (!ends.has(id)) ends.set(id, end)
+      if ((await this.replaceRecord('event-keys', before, bytesOfEnds(ends))) !== undefined) return
+    }
+  }
+
+  async #eventKeyEnds(): Promise<ReadonlyMap<string, EventKeyEnd>> {
+    return endsIn(await this.record('event-keys'))
   }
 
   /** The secret of that name, created if missing. */
@@ -496,6 +530,10 @@ export class Vault implements KeyVault {
     this.#subjects.set(id, key)
     return key
   }
+}
+
+function newEventKey(): Uint8Array {
+  return randomBytes(32)
 }
 
 function privateKeyOf(secret: Uint8Array): KeyObject {

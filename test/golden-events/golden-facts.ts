@@ -31,6 +31,7 @@ import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
+import { eventKeys } from '../../streams/event-key/aggregate.ts'
 import { tokenKeys } from '../../streams/token-key/aggregate.ts'
 import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { reservations } from '../../engine/commands/reservation/aggregate.ts'
@@ -104,6 +105,7 @@ const ownedStreams = [
   writeProbes.of(ids.claim),
   reservations.of(ids.org, 'e'.repeat(64)),
   suppressions.of(ids.org, settingIds.suppression),
+  eventKeys.of('x1Zk-9_Q'),
   tokenKeys.of('NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'),
   users.of(userIds.user),
   webhookDeliveries.of(ids.org, ids.delivery),
@@ -133,6 +135,7 @@ const dataOfTypes = new Map<string, object>(
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,
+    facts.eventKeyFact,
     facts.tokenKeyFact,
     facts.writeProbeFact,
     facts.scopeFact,

@@ -3,7 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf } from '../../engine/store/catalogue.ts'
 import { createCodec } from '../../engine/store/codec.ts'
-import type { KeyVault } from '../../platform/kit/key-vault.ts'
+import { EventKeys } from '../../engine/store/event-keys.ts'
+import { onlyEventKey, type KeyVault } from '../../platform/kit/key-vault.ts'
 import { goldenFact } from './golden-facts.ts'
 
 /** One historical shape of one event type; see `README.md` in this folder. */
@@ -30,7 +31,7 @@ function fixedKey(name: string): KeyObject {
 export const fixedKeys: KeyVault = {
   subjectKeyForWriting: async (org, subject) => fixedKey(`${org}/${subject}`),
   subjectKeyForReading: async (org, subject) => fixedKey(`${org}/${subject}`),
-  eventSigningKey: async () => fixedKey('event signature'),
+  eventKeys: async () => onlyEventKey(fixedKey('event signature')),
 }
 
 /** The same after the erasure of every subject. */
@@ -52,7 +53,7 @@ export async function readGolden(name: string): Promise<GoldenFile> {
 
 /** Decodes with the current catalogue, as a reader of `$all` does. */
 export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVault) {
-  const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
+  const codec = createCodec(catalogue, keys, await EventKeys.open(keys))
   const { id, data, metadata } = golden.stored
   const place = { streamId: golden.stream, revision: 0n, position: { commit: 5n, prepare: 5n }, created: new Date(0) }
   const bytes = { dataBytes: Buffer.from(JSON.stringify(data)), metadataBytes: Buffer.from(JSON.stringify(metadata)) }
@@ -61,12 +62,15 @@ export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVa
 
 /** The current codec's output for the data: its text, and the event in the form of a golden file. */
 export async function writtenToday(type: string, stream: string, data: unknown) {
-  const codec = createCodec(catalogue, fixedKeys, await fixedKeys.eventSigningKey())
+  const codec = createCodec(catalogue, fixedKeys, await EventKeys.open(fixedKeys))
   const id = '00000000-0000-4000-8000-000000000e01'
   const $correlationId = '00000000-0000-4000-8000-000000000c01'
   const place = { stream, expected: 'no_stream' } as const
   const { events } = categoryOf(stream).includes('.')
-    ? codec.encodeRaw([{ id, type, data, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], place)
+    ? await codec.encodeRaw(
+        [{ id, type, data, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }],
+        place,
+      )
     : await codec.encode(
         [{ type, data }],
         { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden', clientId: 'golden' },

@@ -12,6 +12,7 @@ import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
 import type { BackupEvent } from '../../streams/backups/events.ts'
 import type { LogSealEvent } from '../../streams/log-seals/events.ts'
+import type { EventKeyEvent } from '../../streams/event-key/events.ts'
 import type { TokenKeyEvent } from '../../streams/token-key/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
@@ -385,6 +386,10 @@ export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt
 
 export const tokenKeyFact = factsOf<TokenKeyEvent>({
   TokenKeyEnded: { kid: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs', endedBy: 'operator', endedAt: at(0) },
+})
+
+export const eventKeyFact = factsOf<EventKeyEvent>({
+  EventKeyRotated: { key: 'x1Zk-9_Q', rotatedBy: 'operator', rotatedAt: at(0) },
 })
 
 export const backupFact = factsOf<BackupEvent>({

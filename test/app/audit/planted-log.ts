@@ -1,7 +1,7 @@
 import { createSecretKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { v5 } from 'uuid'
 import { sealOfStored } from '../../../app/audit/stored-seals.ts'
-import { verifyLog, type LogToVerify, type Verification, type WitnessToAsk } from '../../../app/audit/verify-log.ts'
+import { verifyLog, type Verification, type WitnessToAsk } from '../../../app/audit/verify-log.ts'
 import { isSealedStream } from '../../../contracts/audit/sealed-events.ts'
 import type { StoredBytes } from '../../../engine/store/log-frames.ts'
 import { createSigner } from '../../../engine/store/signature.ts'
@@ -71,7 +71,7 @@ export function event(
   const metadata = signer.sign(place, data, '{"commandId":"c","schemaVersion":1}')
   const position = { commit: BigInt(order) * 100n, prepare: BigInt(order) * 100n }
   const metadataBytes = Buffer.from(isUnsigned ? '{}' : metadata)
-  return { ...place, position, dataBytes: Buffer.from(data), metadataBytes }
+  return { ...place, position, created: new Date(order), dataBytes: Buffer.from(data), metadataBytes }
 }
 
 /** Events of consents, a channel and a foreign channel, sealed from time to time. */
@@ -133,7 +133,7 @@ interface Verifying {
 
 export function verify(log: PlantedLog, { keys, witnesses = [], from = 0 }: Verifying): Promise<Verification> {
   const { events, tiles, sealed } = log
-  const isSigned: LogToVerify['isSigned'] = (stored) => signer.isSigned(stored, stored.dataBytes, stored.metadataBytes)
+  const isSigned = (stored: StoredBytes): boolean => signer.isSigned(stored, stored.dataBytes, stored.metadataBytes)
   const sealedEvents = events.filter(({ stream }) => isSealedStream(stream))
   const after = from === 0 ? 0 : events.findIndex((stored) => stored === sealedEvents[from - 1]) + 1
   async function* all(): AsyncGenerator<StoredBytes> {

@@ -14,7 +14,7 @@ import { publicData } from '../../../engine/aggregates/channel-stream.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import type { Appended, Fold } from '../../../engine/store/events.ts'
-import type { KeyVault } from '../../../platform/kit/key-vault.ts'
+import { onlyEventKey, type KeyVault } from '../../../platform/kit/key-vault.ts'
 import { defineEvent, type EventDefinition, type EventOf } from '../../../engine/store/schema.ts'
 
 /** A sample aggregate, so the runtime is tested without any service. */
@@ -131,7 +131,7 @@ export const ticketCounts = defineProjector<TicketEvent>()({
 const noSubjects: KeyVault = {
   subjectKeyForWriting: () => Promise.reject(new Error('no event of these tests contains PHI')),
   subjectKeyForReading: () => Promise.reject(new Error('no event of these tests contains PHI')),
-  eventSigningKey: () => Promise.resolve(createSecretKey(new Uint8Array(32).fill(7))),
+  eventKeys: async () => onlyEventKey(createSecretKey(new Uint8Array(32).fill(7))),
 }
 
 /** `newer` lists event types of a later version of the program. */

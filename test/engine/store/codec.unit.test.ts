@@ -7,6 +7,7 @@ import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
 import { createCodec, type Codec, type OutgoingEvent } from '../../../engine/store/codec.ts'
 import { InvalidEventError, UndecodableEventError, UnknownEventTypeError } from '../../../engine/store/errors.ts'
+import { EventKeys } from '../../../engine/store/event-keys.ts'
 import type { StoredEvent } from '../../../engine/store/decoding.ts'
 import { eventIdOf, type DomainEvent } from '../../../engine/store/events.ts'
 import { defineEvent, KeyOwner, Phi } from '../../../engine/store/schema.ts'
@@ -42,7 +43,7 @@ async function codecFor(
   catalogued: Parameters<typeof createCatalogue>[0] = [{ category: 'visit', events }],
   keys = new MemoryKeys(),
 ) {
-  return { codec: createCodec(createCatalogue(catalogued), keys, await keys.eventSigningKey()), keys }
+  return { codec: createCodec(createCatalogue(catalogued), keys, await EventKeys.open(keys)), keys }
 }
 
 function dataOf({ text }: OutgoingEvent): unknown {

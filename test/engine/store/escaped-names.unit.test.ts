@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
 import { createCodec } from '../../../engine/store/codec.ts'
+import { EventKeys } from '../../../engine/store/event-keys.ts'
 import { frameOf } from '../../../engine/store/log-frames.ts'
 import { memberPlace, openMember, sealMember } from '../../../engine/store/phi-encryption.ts'
 import { defineEvent } from '../../../engine/store/schema.ts'
@@ -51,13 +52,19 @@ describe('names with an escape', () => {
     const keys = new MemoryKeys()
     const visitMeasured = defineEvent('VisitMeasured', Type.Record(Type.String(), Type.Integer()))
     const catalogue = createCatalogue([{ category: 'visit', events: { visitMeasured } }])
-    const codec = createCodec(catalogue, keys, await keys.eventSigningKey())
+    const codec = createCodec(catalogue, keys, await EventKeys.open(keys))
     const { commandId, correlationId } = newContext()
     const encoded = (value: Record<string, number>) =>
       codec.encodeRaw(
         [{ id: commandId, type: 'VisitMeasured', data: value, metadata: { commandId, $correlationId: correlationId } }],
         { stream: 'visit-org-1', expected: 'no_stream' },
       )
-    expect(reading((value) => encoded(value).decoded[0]?.data)).toEqual(untouched)
+    const written: unknown[] = []
+    for (const _ of untouched) {
+      for (const text of planted) JSON.parse(text)
+      const appends = await Promise.all(values.map(encoded))
+      written.push(appends.map(({ decoded: [event] }) => Object.entries(event?.data ?? {})))
+    }
+    expect(written).toEqual(untouched)
   })
 })

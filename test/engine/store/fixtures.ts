@@ -1,7 +1,13 @@
-import { createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
-import { MissingKeyError, type KeyVault, type SubjectKey } from '../../../platform/kit/key-vault.ts'
+import {
+  MissingKeyError,
+  onlyEventKey,
+  type EventKey,
+  type KeyVault,
+  type SubjectKey,
+} from '../../../platform/kit/key-vault.ts'
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../../engine/store/event-store.ts'
 import type { Fold } from '../../../engine/store/events.ts'
 import type { CommandContext } from '../../../platform/kit/tenants.ts'
@@ -71,7 +77,7 @@ export function newContext(): CommandContext {
 /** Keys in memory, with the vault's rules. `destroy` erases a subject; `lose` drops a key that should exist. */
 export class MemoryKeys implements KeyVault {
   readonly #keys = new Map<string, SubjectKey>()
-  readonly #signing = createSecretKey(randomBytes(32))
+  signingKey = createSecretKey(randomBytes(32))
   reads = 0
 
   async subjectKeyForWriting(orgId: string, subjectId: string): Promise<SubjectKey> {
@@ -88,8 +94,8 @@ export class MemoryKeys implements KeyVault {
     return key
   }
 
-  async eventSigningKey(): Promise<KeyObject> {
-    return this.#signing
+  async eventKeys(): Promise<readonly EventKey[]> {
+    return onlyEventKey(this.signingKey)
   }
 
   destroy(orgId: string, subjectId: string): void {

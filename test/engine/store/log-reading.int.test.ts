@@ -18,7 +18,7 @@ import { wireEvent } from './wire-messages.ts'
 const { category, catalogue, fold, stream } = visitCategory()
 const filter = { streamPrefixes: [`${category}-`] }
 const vault = new MemoryKeys()
-const signer = createSigner(await vault.eventSigningKey())
+const signer = createSigner(vault.signingKey)
 
 async function batchesOf(store: EventStore, read: Omit<LogRead, 'filter'>): Promise<LogBatch[]> {
   const batches: LogBatch[] = []
@@ -144,7 +144,7 @@ describe('a range of the log', () => {
 /** A vault that has lost the keys of all subjects. */
 function withoutSubjects(whole: MemoryKeys): MemoryKeys {
   const bare = new MemoryKeys()
-  bare.eventSigningKey = () => whole.eventSigningKey()
+  bare.signingKey = whole.signingKey
   return bare
 }
 

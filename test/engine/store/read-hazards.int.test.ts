@@ -10,7 +10,7 @@ import { wireEvent } from './wire-messages.ts'
 
 const { catalogue, fold, stream } = visitCategory()
 const vault = new MemoryKeys()
-const signer = createSigner(await vault.eventSigningKey())
+const signer = createSigner(vault.signingKey)
 
 /** Sends three events of a longer stream, and then nothing. */
 function beginning(name: string): (call: ReadCall) => void {

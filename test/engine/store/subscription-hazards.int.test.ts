@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { describe, expect, test } from 'vitest'
 import { EventStoreRefusedError, UndecodableEventError } from '../../../engine/store/errors.ts'
@@ -11,7 +10,7 @@ import { appended, caughtUp, checkpoint, confirmation, fellBehind, wireEvent } f
 
 const { catalogue, category, fold, stream } = visitCategory()
 const vault = new MemoryKeys()
-const signer = createSigner(await vault.eventSigningKey())
+const signer = createSigner(vault.signingKey)
 const filter = { streamPrefixes: [`${category}-`] }
 
 /** A well-formed event at a position of the log, with about as many bytes as its text. */
@@ -387,16 +386,11 @@ function sealedEvent() {
 }
 
 class AwayOnce extends MemoryKeys {
-  readonly #real: MemoryKeys
   #asked = 0
 
   constructor(real: MemoryKeys) {
     super()
-    this.#real = real
-  }
-
-  override eventSigningKey(): Promise<KeyObject> {
-    return this.#real.eventSigningKey()
+    this.signingKey = real.signingKey
   }
 
   override async subjectKeyForReading(): Promise<SubjectKey> {

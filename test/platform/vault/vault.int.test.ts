@@ -186,7 +186,11 @@ describe('secrets', () => {
     await using one = await open()
     await using two = await open()
 
-    expect(bytesOf(await two.eventSigningKey())).toBe(bytesOf(await one.eventSigningKey()))
+    const [first, ...others] = await one.eventKeys()
+    expect([first?.id, others, first?.end]).toEqual(['first', [], undefined])
+    expect((await two.eventKeys()).map(({ key }) => bytesOf(key))).toEqual(
+      [first].map((one) => one && bytesOf(one.key)),
+    )
     expect(one.fingerprint('body')).toMatch(/^[0-9a-f]{64}$/)
     expect(two.fingerprint(Buffer.from('body'))).toBe(one.fingerprint('body'))
     expect(one.fingerprint('other')).not.toBe(one.fingerprint('body'))

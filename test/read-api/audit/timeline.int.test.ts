@@ -370,6 +370,6 @@ const subjects: readonly [object, readonly string[]][] = [
  * event of a reservation names the claim. An event about a role names no user.
  */
 const aboutOthers =
-  `access_log access_month ai_review_budget ai_review_places backups consent_type humanreviewpolicy log_seals minted_id notificationqueuerequest
+  `access_log access_month ai_review_budget ai_review_places backups consent_type event_key humanreviewpolicy log_seals minted_id notificationqueuerequest
     notificationsubscription notificationtemplate oauth_scope operations permission projection reservation role suppression
     token_key webhook_recovery workflow_definition write_probe`.split(/\s+/)
