@@ -43,6 +43,7 @@ import { storeRates } from './operations/rates.ts'
 import { recordSecretUses } from './operations/secret-uses.ts'
 import { workOffRetries } from './operations/retry-worker.ts'
 import { showSignsOfLife } from './operations/signs-of-life.ts'
+import { createSubjects } from './operations/subjects.ts'
 import { probeSystems, systemProbes } from './operations/system-probes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { backupAgeCheck } from './backup/schedule.ts'
@@ -322,6 +323,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           sealedLog: openSealedLog({ store: answering, vault, objects }),
           provenance: openProvenance({ store: answering, vault, objects, configuration }),
           operations: createOperations(operations),
+          subjects: createSubjects({
+            pool,
+            records: auditRecords(answering),
+            isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
+          }),
           streams,
           verifyToken: (token: string) => tokens.verify(token),
         }

@@ -18,6 +18,7 @@ import { readModels } from '../../projections/registry.ts'
 import { partsOf } from '../../read-api/audit/subject-queries.ts'
 import { countStreams } from '../../engine/reads/open-streams.ts'
 import { createOperations } from '../operations/operations.ts'
+import { createSubjects } from '../operations/subjects.ts'
 import { pastOfServices } from '../as-of/past-of-services.ts'
 import { projectedStreams } from '../projections/projected-streams.ts'
 import type { AccessLog } from '../../platform/http/shown-content.ts'
@@ -83,6 +84,11 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
     sealedLog: openSealedLog({ store, vault, objects }),
     provenance: openProvenance({ store, vault, objects, configuration }),
     operations: createOperations({ pool, store: async () => store, now }),
+    subjects: createSubjects({
+      pool,
+      records: auditRecords(store),
+      isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
+    }),
     streams: countStreams(),
     verifyToken: (token: string) => tokens.verify(token),
   }

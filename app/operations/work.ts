@@ -151,6 +151,17 @@ export async function findWork(pool: Pool, orgId: TenantId | null, id: string): 
   return rows.map(itemOf)[0]
 }
 
+const mostOfSubject = 20
+
+/** What is due under these keys, the oldest first. */
+export async function workUnder(pool: Pool, keys: readonly string[]): Promise<readonly WorkItem[]> {
+  const { rows } = await pool.query<WorkRow>(
+    `${selected} from (${await workRelation(pool)}) w where key = any($1) order by due_at, id limit ${mostOfSubject}`,
+    [keys],
+  )
+  return rows.map(itemOf)
+}
+
 /** How a piece of work fails. Null if it does not. Undefined for an unknown id. */
 export async function failureOfWork(
   pool: Pool,

@@ -11,6 +11,7 @@ import type {
   ProjectionState,
   RelayState,
   SealState,
+  SubjectState,
   Retry,
   WorkDetail,
   WorkItem,
@@ -53,6 +54,12 @@ export interface RequestedRetry {
   /** Undefined if the retry has been requested before. */
   readonly recorded: { readonly revision: StreamRevision; readonly position: Position } | undefined
 }
+
+/**
+ * One subject on its way through the stages. Undefined for an unknown id.
+ * @throws Problem `subject-erased`, `user-erased`
+ */
+export type FindSubject = (orgId: TenantId | null, id: string) => Promise<SubjectState | undefined>
 
 /** What operators see of the whole installation. Routes and commands give these answers. */
 export interface Operations {

@@ -226,6 +226,49 @@ export const SealState = Type.Object(
 )
 export type SealState = Static<typeof SealState>
 
+export const SubjectKind = Type.Enum(['assessment', 'case', 'ai_review', 'task', 'delivery', 'notification'])
+export type SubjectKind = Static<typeof SubjectKind>
+
+export const SubjectStage = Type.Object(
+  {
+    name: Type.String({
+      description:
+        'Of an assessment: `accepted`, `images`, `consent`, `provider`, `result`, `findings`, `human_review`, `webhooks`, `notifications`. Other subjects have those of these that concern them, and `opened`, `opinions`, `decided`, `closed`, `sent`',
+    }),
+    status: Type.Enum(['done', 'running', 'waiting', 'failed', 'skipped'], {
+      description:
+        '`waiting`: it has not begun, or waits for somebody else. `skipped`: nothing was to be done, or the subject ended before',
+    }),
+    started_at: Nullable(Instant),
+    ended_at: Nullable(Instant),
+    attempts: Type.Integer({ minimum: 0, description: 'Calls of outside systems, also those that failed' }),
+    error: Nullable(OperationsError, { description: 'Of the newest attempt that failed, until one succeeds' }),
+  },
+  { $id: 'SubjectStage' },
+)
+export type SubjectStage = Static<typeof SubjectStage>
+
+const SubjectReference = Type.Object({ kind: SubjectKind, id: Uuid })
+export type SubjectReference = Static<typeof SubjectReference>
+
+export const SubjectState = Type.Object(
+  {
+    ...SubjectReference.properties,
+    org_id: Uuid,
+    status: Type.String({ description: 'As the record of the subject shows it' }),
+    error_code: Nullable(Type.String()),
+    created_at: Instant,
+    ended_at: Nullable(Instant),
+    stages: Type.Array(SubjectStage, { description: 'In the order in which a subject passes them' }),
+    work: Type.Array(WorkItem, {
+      description: 'What is due for it and for what is related, the oldest first, at most 20',
+    }),
+    related: Type.Array(SubjectReference, { description: 'At most 100' }),
+  },
+  { $id: 'OperationsSubject' },
+)
+export type SubjectState = Static<typeof SubjectState>
+
 export const problemCodes = [
   'check-failing',
   'calls-held',

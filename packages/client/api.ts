@@ -1146,6 +1146,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operations/subjects/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An assessment, a case, an AI review, a task, a delivery or a notification on its way through the stages
+         * @description An actor needs the permission of the same name too.
+         */
+        get: operations["readOperationsSubject"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operations/groups": {
         parameters: {
             query?: never;
@@ -3959,6 +3979,46 @@ export interface components {
             retryable: boolean;
             /** @description The newest, for a day */
             retry: components["schemas"]["OperationsRetry"] | null;
+        };
+        SubjectStage: {
+            /** @description Of an assessment: `accepted`, `images`, `consent`, `provider`, `result`, `findings`, `human_review`, `webhooks`, `notifications`. Other subjects have those of these that concern them, and `opened`, `opinions`, `decided`, `closed`, `sent` */
+            name: string;
+            /**
+             * @description `waiting`: it has not begun, or waits for somebody else. `skipped`: nothing was to be done, or the subject ended before
+             * @enum {unknown}
+             */
+            status: "done" | "running" | "waiting" | "failed" | "skipped";
+            started_at: string | null;
+            ended_at: string | null;
+            /** @description Calls of outside systems, also those that failed */
+            attempts: number;
+            /** @description Of the newest attempt that failed, until one succeeds */
+            error: components["schemas"]["OperationsError"] | null;
+        };
+        OperationsSubject: {
+            /** @enum {unknown} */
+            kind: "assessment" | "case" | "ai_review" | "task" | "delivery" | "notification";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            org_id: string;
+            /** @description As the record of the subject shows it */
+            status: string;
+            error_code: string | null;
+            /** Format: date-time */
+            created_at: string;
+            ended_at: string | null;
+            /** @description In the order in which a subject passes them */
+            stages: components["schemas"]["SubjectStage"][];
+            /** @description What is due for it and for what is related, the oldest first, at most 20 */
+            work: components["schemas"]["WorkItem"][];
+            /** @description At most 100 */
+            related: {
+                /** @enum {unknown} */
+                kind: "assessment" | "case" | "ai_review" | "task" | "delivery" | "notification";
+                /** Format: uuid */
+                id: string;
+            }[];
         };
         FailureGroup: {
             /** Format: uuid */
@@ -8114,6 +8174,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkDetail"];
+                };
+            };
+        };
+    };
+    readOperationsSubject: {
+        parameters: {
+            query?: {
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                org_id?: string;
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Default Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationsSubject"];
                 };
             };
         };

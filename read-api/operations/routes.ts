@@ -10,12 +10,14 @@ import {
   ProjectionState,
   RelayState,
   SealState,
+  SubjectState,
   WorkDetail,
   WorkItem,
   WorkKind,
   WorkState,
 } from '../../contracts/operations/record.ts'
-import type { Operations } from '../../contracts/operations/operations.ts'
+import type { FindSubject, Operations } from '../../contracts/operations/operations.ts'
+import type { Projector } from '../../engine/projections/projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
@@ -35,6 +37,13 @@ import { listActions, placeOfAction } from './actions-queries.ts'
 
 export interface OperationsRouteDependencies extends Pick<ReadDependencies, 'cursors' | 'pool'>, StreamDependencies {
   readonly operations: Operations
+  readonly subjects: Subjects
+}
+
+export interface Subjects {
+  readonly find: FindSubject
+  /** The read models of the answer. */
+  readonly servedBy: readonly Projector[]
 }
 
 /** Only platform clients hold the scope. */
@@ -125,6 +134,18 @@ export function operationsRoutes(app: ServiceApp, deps: OperationsRouteDependenc
     params: { id: Uuid },
     reply: WorkDetail,
     handle: async ({ tenant, params }) => existing(await operations.workItem(tenant, params.id)),
+  })
+
+  readRoute(app, {
+    ...shared,
+    servedBy: deps.subjects.servedBy,
+    path: '/subjects/:id',
+    operationId: 'readOperationsSubject',
+    summary: 'An assessment, a case, an AI review, a task, a delivery or a notification on its way through the stages',
+    params: { id: Uuid },
+    reply: SubjectState,
+    problems: ['subject-erased', 'user-erased'],
+    handle: async ({ tenant, params }) => existing(await deps.subjects.find(tenant, params.id)),
   })
 
   listRoute(app, deps, {

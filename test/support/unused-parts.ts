@@ -29,6 +29,7 @@ export const unusedParts: ServiceDependencies = {
   sealedLog: unused('sealedLog'),
   provenance: unused('provenance'),
   operations: unused('operations'),
+  subjects: { ...unused('subjects'), servedBy: [] },
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,
