@@ -1,4 +1,6 @@
 import { v5 } from 'uuid'
+import { startErasureAgain } from '../commands/users/status.ts'
+import { users } from '../streams/user/aggregate.ts'
 import { patientErasures, isErasing } from '../streams/patient-erasure/aggregate.ts'
 import type { PatientErasureEvent } from '../streams/patient-erasure/events.ts'
 import { ledgerPrefix, readLedgerEntry } from '../contracts/clinical/erasure-ledger.ts'
@@ -7,7 +9,7 @@ import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Pool } from '../platform/database/database.ts'
 import { execute } from '../engine/commands/execute.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
-import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { noOrganisation, tenantOfFact } from '../platform/kit/tenants.ts'
 import type { HealthCheck } from '../platform/observability/health.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
@@ -33,6 +35,7 @@ export interface AppliedLedger {
 }
 
 const atOnce = 1_000
+const by = 'erasure-ledger'
 const mostNamed = 10
 
 /**
@@ -49,9 +52,8 @@ export async function applyLedger({ store, vault, objects, logger, now }: Option
     destroyed += await vault.reapply(entries)
     for (const entry of entries) {
       if (!vault.isSigned(entry) || vault.isClosed(entry.orgId, entry.subjectId)) continue
-      await beginAgain(store, entry, now())
+      if (await beginAgain(store, entry, now())) begun += 1
       vault.closeSubject(entry.orgId, entry.subjectId)
-      begun += 1
     }
   }
 
@@ -73,35 +75,37 @@ export async function applyLedger({ store, vault, objects, logger, now }: Option
   return { destroyed, begun, unsigned }
 }
 
-/** The log lacks the erasure, so it comes from a backup from before. Everything about the patient ends again. */
-async function beginAgain(store: EventStore, { orgId, subjectId: patientId }: SignedErasure, now: Date): Promise<void> {
-  const organisationId = tenantOfFact(orgId)
+/**
+ * If the log lacks the erasure, it comes from a backup from before. Then everything about the person ends again. False if
+ * the log has the erasure, or does not know the user.
+ */
+async function beginAgain(store: EventStore, { orgId, subjectId }: SignedErasure, now: Date): Promise<boolean> {
   const at = now.toISOString()
-  const commandId = v5(`erasure again ${orgId} ${patientId} ${at}`, v5.URL)
-  const context = { commandId, correlationId: commandId, orgId: organisationId, process: 'erasure-ledger' }
-  await execute(
+  const commandId = v5(`erasure again ${orgId} ${subjectId} ${at}`, v5.URL)
+  const context = { commandId, correlationId: commandId, orgId, process: by }
+  if (orgId === noOrganisation) {
+    const command = { holdId: v5('hold', commandId), changedBy: by, now }
+    const target = users.of(subjectId)
+    return (await execute(store, target, (state) => startErasureAgain(command, state), context)).events.length > 0
+  }
+  const organisationId = tenantOfFact(orgId)
+  const request = { patientId: subjectId, organisationId, reason: 'legal_obligation', reference: 'ledger' } as const
+  const done = await execute(
     store,
-    patientErasures.of(organisationId, patientId),
+    patientErasures.of(organisationId, subjectId),
     (state): readonly PatientErasureEvent[] =>
       isErasing(state)
         ? []
         : [
             {
               type: 'PatientErasureRequested',
-              data: {
-                patientId,
-                organisationId,
-                reason: 'legal_obligation',
-                reference: 'ledger',
-                approvals: 1,
-                requestedBy: 'erasure-ledger',
-                requestedAt: at,
-              },
+              data: { ...request, approvals: 1, requestedBy: by, requestedAt: at },
             },
-            { type: 'PatientErasureStarted', data: { patientId, organisationId, startedAt: at } },
+            { type: 'PatientErasureStarted', data: { patientId: subjectId, organisationId, startedAt: at } },
           ],
     context,
   )
+  return done.events.length > 0
 }
 
 async function* inBatches<Item>(items: AsyncIterable<Item>): AsyncGenerator<readonly Item[], void, undefined> {

@@ -1,19 +1,18 @@
 import type { CommandContext } from '../../platform/kit/tenants.ts'
-import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { endOrganisationMembership } from './organisation-membership.ts'
-import { eraseUser } from './status.ts'
+import { startErasure } from './status.ts'
 import { mayAdminister, requireAuthorityOver, type UserAdministration } from './user-visibility.ts'
 
 const answering = answeringRefusals({})
 
 /**
- * Erases a deactivated user. The event comes first, so that a crash leaves work and never a user without a key. The process
- * `users` repeats what follows, and deletes the account at the identity provider.
+ * Starts the erasure of a deactivated user, and ends its memberships. From the event on the user is shown no more. The
+ * process `users` deletes the account, then destroys the key, and repeats what a crash has left.
  *
  * @throws Problem `user-not-deactivated`, `user-shared`, `permission-missing`, `not-found`
  */
@@ -33,31 +32,28 @@ export async function eraseUserEverywhere(
       const refusal = mayAdminister(administration, state)
       // The user of a repeated request is already erased.
       const isRepeat = refusal?.refused === 'user-erased'
-      return answering(refusal === null || isRepeat ? eraseUser({ changedBy, now }, state) : refusal)
+      return answering(refusal === null || isRepeat ? startErasure({ changedBy, now }, state) : refusal)
     },
     context,
   )
-  await completeErasure(deps, done.state, changedBy, context)
+  await endMembershipsOfErased(deps, done.state, context)
   return done
 }
 
 /** May be repeated. */
-export async function completeErasure(
+export async function endMembershipsOfErased(
   deps: CommandDependencies,
   user: UserState,
-  changedBy: string,
   context: CommandContext,
 ): Promise<void> {
-  if (user.status !== 'erased') return
-  const { userId } = user
-  await deps.vault.destroySubject(noOrganisation, userId)
-  deps.store.forgetStates()
+  if (!('externalId' in user) || user.erasure === null) return
+  const { userId, erasure } = user
   for (const { membershipId, organisationId } of user.memberships.values())
     await endOrganisationMembership(
       deps,
       { membershipId, userId, organisationId },
       // The right to erase the user includes the consequences of the erasure.
-      { changedBy, grantor: 'platform' },
+      { changedBy: erasure.startedBy, grantor: 'platform', isErased: true },
       context,
     )
 }

@@ -8,7 +8,7 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { addMembership, removeMembership } from './memberships.ts'
-import { restrictedAnswer, type Grantor } from './restricted-permission.ts'
+import { restrictedAnswer } from './restricted-permission.ts'
 import {
   assignRole,
   confirmMembership,
@@ -17,6 +17,7 @@ import {
   releaseMembership,
   revokeMembership,
   type AssignRole,
+  type RevokeMembership,
 } from './role-assignments.ts'
 
 /**
@@ -130,10 +131,10 @@ export async function addOrganisationMembership(
 export async function endOrganisationMembership(
   { store, now }: CommandDependencies,
   { userId, ...membership }: MembershipOf,
-  { changedBy, grantor }: { readonly changedBy: string; readonly grantor: Grantor },
+  by: Pick<RevokeMembership, 'changedBy' | 'grantor' | 'isErased'>,
   context: CommandContext,
 ) {
-  const command = { ...membership, changedBy, grantor, now: now() }
+  const command = { ...membership, ...by, now: now() }
   await execute(
     store,
     organisationRoles.of(membership.organisationId),

@@ -96,19 +96,23 @@ export function changeMembershipRole(
   return [{ type: 'MembershipRoleChanged', data: { ...data, changedAt: now.toISOString() } }]
 }
 
+export interface RevokeMembership extends MembershipCommand, Pick<ChangeMembershipRole, 'changedBy' | 'grantor'> {
+  readonly isErased?: boolean
+}
+
 /**
- * Ends the membership. The user's stream follows. An erased user leaves even if it was the last administrator: it was
- * deactivated before, so it does not count as one.
+ * Ends the membership. The user's stream follows. An erased user leaves even if it is the last administrator: a backup
+ * may have brought it back as one.
  */
 export function revokeMembership(
-  { now, changedBy, grantor, ...command }: MembershipCommand & Pick<ChangeMembershipRole, 'changedBy' | 'grantor'>,
+  { now, changedBy, grantor, isErased = false, ...command }: RevokeMembership,
   state: OrganisationRolesState,
 ): Decision<OrganisationRolesEvent, RestrictedRefusal | 'last-administrator'> {
   const before = state.assignments.get(command.membershipId)
   if (before === undefined) return []
   const restriction = refusedToGrant(grantor, state.roles.get(before.roleId))
   if (restriction !== null) return restriction
-  if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
+  if (!isErased && isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
   const data = { ...ofUser(command, before), roleId: before.roleId, revokedAt: now.toISOString(), changedBy }
   return [{ type: 'MembershipRevoked', data }]
 }

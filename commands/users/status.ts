@@ -36,14 +36,44 @@ export function expireHold(
 }
 
 /** Only a deactivated user is erased: a mistake is noticed while it can be undone. Erased again, nothing changes. */
-export function eraseUser(
+export function startErasure(
   { changedBy, now }: Pick<ChangeStatus, 'changedBy' | 'now'>,
   state: UserState,
 ): Decision<UserEvent, 'not-found' | 'user-not-deactivated'> {
   if (state.status === 'erased') return []
   if (!isUser(state)) return refused('not-found')
   if (state.status !== 'deactivated' || state.holdId === null) return refused('user-not-deactivated')
-  return [{ type: 'UserErased', data: statusData(state, state.holdId, changedBy, now) }]
+  return [{ type: 'UserErasureStarted', data: statusData(state, state.holdId, changedBy, now) }]
+}
+
+/**
+ * The ledger has the erasure, and the log lacks it: it comes from a backup from before. So the status of the user does
+ * not matter. `holdId` counts for a user who was active.
+ */
+export function startErasureAgain(
+  { holdId, changedBy, now }: Omit<ChangeStatus, 'to'>,
+  state: UserState,
+): Decision<UserEvent> {
+  if (!isUser(state)) return []
+  return [{ type: 'UserErasureStarted', data: statusData(state, state.holdId ?? holdId, changedBy, now) }]
+}
+
+/** Whether only the key is left of the user: memberships and the account are gone. */
+export function mayDestroyKey(state: UserState): boolean {
+  return 'externalId' in state && state.erasure?.reached === 'started' && state.account === 'deleted'
+}
+
+/** After the key. Once. */
+export function recordKeyDestroyed({ now }: { readonly now: Date }, state: UserState): Decision<UserEvent> {
+  if (!('externalId' in state) || !mayDestroyKey(state)) return []
+  return [{ type: 'UserKeyDestroyed', data: { userId: state.userId, destroyedAt: now.toISOString() } }]
+}
+
+/** The last event. Once. */
+export function endErasure({ now }: { readonly now: Date }, state: UserState): Decision<UserEvent> {
+  if (!('externalId' in state) || state.erasure?.reached !== 'key_destroyed' || state.holdId === null) return []
+  const data = statusData(state, state.holdId, state.erasure.startedBy, now)
+  return [{ type: 'UserErased', data: { ...data, organisationIds: [...state.formerOrganisationIds] } }]
 }
 
 function statusData({ userId, externalId, memberships }: User, holdId: string, changedBy: string, now: Date) {

@@ -11,14 +11,17 @@ export function ledgerKey({ orgId, subjectId }: Pick<SignedErasure, 'orgId' | 's
   return `${ledgerPrefix}${orgId}/${subjectId}.json`
 }
 
-/** One entry as a line of JSON, as the object store, a backup and `erasures export` have it. */
+/**
+ * The patient, or the user: a user is under the nil UUID instead of an organisation. One entry as a line of JSON, as the object store, a backup
+ * and `erasures export` have it.
+ */
 export function ledgerText({ orgId, subjectId, erasedAt, signature }: SignedErasure): string {
-  return JSON.stringify({ org_id: orgId, patient_id: subjectId, erased_at: erasedAt, signature })
+  return JSON.stringify({ org_id: orgId, subject_id: subjectId, erased_at: erasedAt, signature })
 }
 
 const Entry = Type.Object({
   org_id: Type.String({ format: 'uuid' }),
-  patient_id: Type.String({ format: 'uuid' }),
+  subject_id: Type.String({ format: 'uuid' }),
   erased_at: Type.String(),
   signature: Type.String(),
 })
@@ -28,5 +31,5 @@ const entries = atFirstUse(() => Compile(Entry))
 export function readLedgerEntry(text: string): SignedErasure | undefined {
   const value = jsonOf(text)
   if (!entries().Check(value)) return undefined
-  return { orgId: value.org_id, subjectId: value.patient_id, erasedAt: value.erased_at, signature: value.signature }
+  return { orgId: value.org_id, subjectId: value.subject_id, erasedAt: value.erased_at, signature: value.signature }
 }

@@ -20,9 +20,9 @@ export interface ErasuresOptions {
 }
 
 /**
- * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that erases destroys
- * the key only after the event. The end of the account follows the key, so it drops again what a crash left readable in between.
- * It also stops signing with a key of tokens that ends. The next key of events signs the event that reports it, so this
+ * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. At the start of the
+ * erasure, and again when the key is destroyed: meanwhile a process that has started later reads the key once more. It
+ * also stops signing with a key of tokens that ends. The next key of events signs the event that reports it, so this
  * process reads that key from the vault then, and signs with it.
  */
 export function followErasures({ store, vault, from, logger }: ErasuresOptions): { close(): Promise<void> } {
@@ -53,5 +53,5 @@ export function followErasures({ store, vault, from, logger }: ErasuresOptions):
 }
 
 function isErasure(event: UserEvent): boolean {
-  return event.type === 'UserErased' || (event.type === 'UserAccountAligned' && event.data.account === 'deleted')
+  return event.type === 'UserErasureStarted' || event.type === 'UserKeyDestroyed'
 }

@@ -1,9 +1,17 @@
-import { Type, type Static } from 'typebox'
 import type { IdentityProvider } from '../../contracts/users/identity-provider.ts'
 import { execute } from '../../engine/commands/execute.ts'
-import { completeErasure } from '../../commands/users/erase-user.ts'
-import { alignAccount, wantedAccount } from '../../commands/users/status.ts'
-import { users, type AccountState } from '../../streams/user/aggregate.ts'
+import { endMembershipsOfErased } from '../../commands/users/erase-user.ts'
+import {
+  alignAccount,
+  endErasure,
+  mayDestroyKey,
+  recordKeyDestroyed,
+  wantedAccount,
+} from '../../commands/users/status.ts'
+import { appends } from '../../engine/processes/appends.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
+import { users, type AccountState, type UserState } from '../../streams/user/aggregate.ts'
+import { destroyKeyOf, rewriteVaultAfter, writeEntry } from '../clinical/erased-keys.steps.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
@@ -35,15 +43,26 @@ const give: Readonly<Record<AccountState, Give>> = {
   deleted: (provider, externalId, signal) => provider.delete(externalId, signal),
 }
 
-export const ErasurePayload = Type.Object({ changedBy: Type.String() })
-
-/** Repeats what the route did, so that a crash leaves neither key nor membership. The account goes last. */
-export async function completeErasureOf(
-  todo: Todo<Static<typeof ErasurePayload>>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+/** Repeats what the route did, so that a crash leaves no membership. The account goes last. */
+export async function deleteAccount(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { state } = await deps.store.load(users.of(todo.key))
-  await completeErasure(deps, state, todo.payload.changedBy, todo.attempt())
+  await endMembershipsOfErased(deps, state, todo.attempt())
   return align(todo, deps, step)
+}
+
+/** The point of no return. Afterwards nothing personal about the user can be decrypted, in any stream. */
+export async function destroyKey(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const target = users.of(todo.key)
+  const { state } = await deps.store.load(target)
+  if (!mayDestroyKey(state)) return { kind: 'done' }
+  await writeEntry(deps.objects, await destroyKeyOf(deps, noOrganisation, todo.key))
+  return appends(deps.store, target, (now) => recordKeyDestroyed({ now: step.now() }, now), todo.attempt())
+}
+
+/** The last step. */
+export async function rewriteVault(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const waiting = await rewriteVaultAfter(deps, noOrganisation, todo.key, step)
+  if (waiting !== undefined) return waiting
+  const decide = (state: UserState) => endErasure({ now: step.now() }, state)
+  return appends(deps.store, users.of(todo.key), decide, todo.attempt())
 }

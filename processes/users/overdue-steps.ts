@@ -5,10 +5,11 @@ import { usersProcess } from './users.process.ts'
 
 const t = tableOf(usersProcess.list, todoTable, 't')
 
-/** Steps that call the identity provider, in the words of the health report. */
+/** Steps that call the identity provider, and what follows such a call, in the words of the health report. */
 const names: Readonly<Record<string, string>> = {
   'align-account': 'accounts to enable or disable',
-  'complete-erasure': 'accounts to delete after an erasure',
+  'delete-account': 'accounts to delete for an erasure',
+  'destroy-key': 'keys of erased users to destroy',
   'clear-registration': 'accounts to delete after a registration',
   'reset-password': 'password resets',
 }

@@ -5,7 +5,7 @@ import type { UserEvent } from '../../streams/user/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
 import type { TodoList } from '../../engine/processes/todo-list.ts'
-import { align, completeErasureOf, ErasurePayload } from './account.steps.ts'
+import { align, deleteAccount, destroyKey, rewriteVault } from './account.steps.ts'
 import {
   completeRemoval,
   endHoldOf,
@@ -77,7 +77,9 @@ const steps = {
   'expire-hold': step(HoldPayload, expireHoldOf),
   'end-hold': step(HoldPayload, endHoldOf),
   'align-account': step(Nothing, align),
-  'complete-erasure': step(ErasurePayload, completeErasureOf),
+  'delete-account': step(Nothing, deleteAccount),
+  'destroy-key': step(Nothing, destroyKey),
+  'rewrite-vault': step(Nothing, rewriteVault),
   'reset-password': step(ResetPayload, resetPassword),
 }
 type Todos = TodoList<typeof steps>
@@ -199,17 +201,21 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
         },
       })),
     ],
-    UserErased: ({ data }, todo) => [
+    // Memberships and the account end before the key, and the key before the last event.
+    UserErasureStarted: ({ data }, todo) => [
       todo.clear(data.userId, 'align-account'),
-      todo.schedule('complete-erasure', data.userId, {
-        at: data.changedAt,
-        payload: { changedBy: data.changedBy },
-      }),
+      todo.schedule('delete-account', data.userId, { at: data.changedAt }),
     ],
     UserAccountAligned: ({ data }, todo) => [
       todo.clear(data.userId, 'align-account'),
-      todo.clear(data.userId, 'complete-erasure'),
+      todo.clear(data.userId, 'delete-account'),
+      ...(data.account === 'deleted' ? [todo.schedule('destroy-key', data.userId, { at: data.alignedAt })] : []),
     ],
+    UserKeyDestroyed: ({ data }, todo) => [
+      todo.clear(data.userId, 'destroy-key'),
+      todo.schedule('rewrite-vault', data.userId, { at: data.destroyedAt }),
+    ],
+    UserErased: ({ data }, todo) => [todo.clear(data.userId, 'rewrite-vault')],
 
     UserPasswordResetRequested: ({ data }, todo) => [
       todo.schedule('reset-password', data.userId, {

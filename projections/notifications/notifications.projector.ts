@@ -197,8 +197,8 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
         leaseUntil: null,
       }),
     ],
-    // The key of the user is destroyed after this event.
-    UserErased: ({ data: { userId } }) => [
+    // The key of the user is destroyed later.
+    UserErasureStarted: ({ data: { userId } }) => [
       patchRows(notificationsTable, { refSubject: userId }, { recipientRef: null }),
       patchRows(notificationsTable, { addressSubject: userId }, { resolvedAddress: null }),
     ],

@@ -157,7 +157,7 @@ export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRol
     UserSuspended: ofStatus('suspended'),
     UserDeactivated: ofStatus('deactivated'),
     UserReactivated: ofStatus('active'),
-    UserErased: ({ data, revision }) => [
+    UserErasureStarted: ({ data, revision }) => [
       patchRow(usersTable, {
         userId: data.userId,
         status: 'erased',
@@ -172,6 +172,8 @@ export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRol
         streamRevision: revision,
       }),
     ],
+    UserKeyDestroyed: revisionOnly,
+    UserErased: revisionOnly,
     UserHoldExpired: revisionOnly,
     UserPasswordResetRequested: revisionOnly,
     UserPasswordResetAttempted: revisionOnly,

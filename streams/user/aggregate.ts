@@ -36,8 +36,10 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy'
   readonly expiredHolds: readonly string[]
   /** Requests for a password reset and product accesses, also ended ones. A repeat of their keys changes nothing. */
   readonly usedIds: readonly string[]
-  /** Organisations of the user when it was erased. */
+  /** Organisations of the user when its erasure started. */
   readonly formerOrganisationIds: readonly TenantId[]
+  /** Null unless the user is erased. */
+  readonly erasure: { readonly startedBy: string; readonly reached: 'started' | 'key_destroyed' | 'completed' } | null
 }
 
 export type UserState =
@@ -55,7 +57,7 @@ export type UserState =
     }
   | User
 
-/** A user that was created and not erased. */
+/** A user that was created and whose erasure has not started. */
 export function isUser(state: UserState): state is User & { readonly status: 'active' | 'suspended' | 'deactivated' } {
   return 'externalId' in state && state.status !== 'erased'
 }
@@ -85,6 +87,7 @@ function evolve(state: UserState, event: UserEvent): UserState {
         expiredHolds: [],
         usedIds: [],
         formerOrganisationIds: [],
+        erasure: null,
       }
     }
   }
@@ -114,12 +117,16 @@ function changed(user: User, event: Change): User {
       return withStatus(user, 'active', event.data.changedAt, null)
     case 'UserHoldExpired':
       return { ...user, expiredHolds: [...user.expiredHolds, event.data.holdId] }
-    case 'UserErased': {
-      const { changedAt, organisationIds } = event.data
+    case 'UserErasureStarted': {
+      const { changedAt, changedBy: startedBy, organisationIds, holdId } = event.data
       const erased = { email: null, displayName: null, practitionerProfile: null, patientAccount: null }
-      const after = withStatus(user, 'erased', changedAt, user.holdId)
-      return { ...after, ...erased, formerOrganisationIds: organisationIds }
+      const after = withStatus(user, 'erased', changedAt, holdId)
+      return { ...after, ...erased, formerOrganisationIds: organisationIds, erasure: { startedBy, reached: 'started' } }
     }
+    case 'UserKeyDestroyed':
+      return { ...user, erasure: user.erasure && { ...user.erasure, reached: 'key_destroyed' } }
+    case 'UserErased':
+      return { ...user, erasure: user.erasure && { ...user.erasure, reached: 'completed' } }
     case 'UserMembershipAdded': {
       const { membershipId, organisationId, addedAt } = event.data
       // The organisation's stream allows one membership, so an older one is only left over from a removal.

@@ -121,7 +121,11 @@ export const userEvents = {
   UserReactivated: defineEvent('UserReactivated', Type.Object(ofStatus)),
   /** A change of status that placed this hold took too long. It can no longer happen, so the hold may end. */
   UserHoldExpired: defineEvent('UserHoldExpired', Type.Object({ userId: Id, holdId: Id, expiredAt: Instant })),
-  /** The key of the personal data is destroyed after this event. */
+  /** From here on the user is shown and changed no more. */
+  UserErasureStarted: defineEvent('UserErasureStarted', Type.Object(ofStatus)),
+  /** Nothing personal can be decrypted any more, and the erasure is in the ledger. */
+  UserKeyDestroyed: defineEvent('UserKeyDestroyed', Type.Object({ userId: Id, destroyedAt: Instant })),
+  /** The last event: no file of the vault has the key any more. */
   UserErased: defineEvent('UserErased', Type.Object(ofStatus)),
   /** The organisation's stream assigned the role before. */
   UserMembershipAdded: defineEvent(

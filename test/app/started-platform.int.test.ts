@@ -86,8 +86,8 @@ it('states in memory are dropped when another process has erased a user', async 
   const user = users.of(userId)
   await other.append(user, 'no_stream', [userFact('UserCreated', { userId })], newContext())
   expect((await store.load(user)).revision).toBe(0n)
-  // After `UserErased` the process `users` would drop them too.
-  const end = userFact('UserAccountAligned', { userId, account: 'deleted' })
+  // The start of an erasure alone: the process `users` would drop them too.
+  const end = userFact('UserKeyDestroyed', { userId })
   await other.append(user, 0n, [end], newContext())
   await expect.poll(() => store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
 })

@@ -69,5 +69,5 @@ export const sendNotification: Act = (story, random, text) => {
   if (random.oneIn(2)) return
   const erased = { userId, organisationIds: [orgId], changedAt: now() }
   story.append(orgId, users.of(userId).stream, userFact('UserCreated', { userId, externalId: userId }))
-  story.append(orgId, users.of(userId).stream, userFact('UserErased', erased))
+  story.append(orgId, users.of(userId).stream, userFact('UserErasureStarted', erased))
 }

@@ -45,7 +45,13 @@ export const employUser: Act = (story, random, text) => {
   ofUser(userFact('UserMembershipRemoved', { ...of, removedAt: now() }))
   ofRoles(roleFact('RoleDeleted', { ...named, deletedAt: now() }))
   const organisationIds = [organisationId]
-  if (random.oneIn(2)) ofUser(userFact('UserErased', { userId: of.userId, organisationIds, changedAt: now() }))
+  if (random.oneIn(2)) return
+  const erased = { userId: of.userId, organisationIds }
+  ofUser(
+    userFact('UserErasureStarted', { ...erased, changedAt: now() }),
+    userFact('UserKeyDestroyed', { userId: of.userId, destroyedAt: now() }),
+    userFact('UserErased', { ...erased, changedAt: now() }),
+  )
 }
 
 /** A registration in two attempts, then an account that changes its state, a hold that expires and two password resets. */

@@ -31,6 +31,27 @@ export const erasureMutants: readonly Mutant[] = [
     caughtBy: { [steps]: 'goes on with the other steps while one fails, and shows its code once' },
   },
   {
+    name: 'user-key-before-account',
+    fault: 'the key of a user is destroyed while the account remains',
+    file: 'commands/users/status.ts',
+    at: 'mayDestroyKey / === 2',
+    becomes: 'true',
+    caughtBy: {
+      'test/commands/users/users.unit.test.ts':
+        'the key of an erased user ends after the account, and the erasure after the key, each once',
+    },
+  },
+  {
+    name: 'restored-user-lives',
+    fault: 'a user whom the ledger names lives on after a restore',
+    file: 'app/erasure-ledger.ts',
+    at: 'beginAgain / startErasureAgain()',
+    becomes: '[]',
+    caughtBy: {
+      'test/app/erasure-ledger.int.test.ts': 'a user whom a backup brought back is erased again, in any status, once',
+    },
+  },
+  {
     name: 'late-upload-kept',
     fault: 'an upload by an address from before the erasure stays',
     file: 'processes/clinical/erased-objects.steps.ts',

@@ -86,7 +86,7 @@ export const userMutants: readonly Mutant[] = [
     name: 'erased-while-active',
     fault: 'a suspended user is erased',
     file: 'commands/users/status.ts',
-    at: 'eraseUser / ||',
+    at: 'startErasure / ||',
     becomes: '$right',
     caughtBy: { [users]: 'only a deactivated user is erased' },
   },

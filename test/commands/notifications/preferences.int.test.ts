@@ -125,7 +125,7 @@ describe('GET and PUT /v1/notifications/preferences/{userId}', () => {
   test('answer 410 for erased users', async () => {
     const user = await givenMember(s.api, s.clinic)
     await put(user.userId, [noMarketing])
-    await changeStatus(s.api, user, 'UserErased', [s.clinic.orgId])
+    await changeStatus(s.api, user, 'UserErasureStarted', [s.clinic.orgId])
     expect(refusalOf(await get(user.userId))).toBe('410 user-erased')
     expect(refusalOf(await put(user.userId, [noMarketing]))).toBe('410 user-erased')
   })

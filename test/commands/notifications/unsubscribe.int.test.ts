@@ -146,7 +146,7 @@ describe('POST /v1/notifications/unsubscribe', () => {
   test('refuses the links of users that are erased or unknown', async () => {
     const erased = await givenMember(s.api, s.clinic)
     const path = await linkOf({ userId: erased.userId })
-    await changeStatus(s.api, erased, 'UserErased', [s.clinic.orgId])
+    await changeStatus(s.api, erased, 'UserErasureStarted', [s.clinic.orgId])
     expect((await post(path)).status).toBe(404)
     expect((await post(await linkOf({ userId: randomUUID() }))).status).toBe(404)
     expect(await optOutsOf(erased.userId)).toEqual([])

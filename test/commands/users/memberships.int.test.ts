@@ -94,7 +94,7 @@ describe('POST memberships', () => {
   test('of an erased user is a 410', async () => {
     const member = await givenMember(api, clinic)
     await changeStatus(api, member, 'UserDeactivated', [clinic.orgId])
-    await changeStatus(api, member, 'UserErased', [clinic.orgId])
+    await changeStatus(api, member, 'UserErasureStarted', [clinic.orgId])
     expect(refusalOf(await add(member.userId, { organisationId: clinic.orgId }))).toBe('410 user-erased')
   })
 })

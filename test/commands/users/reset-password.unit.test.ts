@@ -40,7 +40,7 @@ describe('a request', () => {
 
   test('needs a user', () => {
     given(users).when(requestPasswordReset, request).thenRefused('not-found')
-    given(users, created, userFact('UserDeactivated'), userFact('UserErased'))
+    given(users, created, userFact('UserDeactivated'), userFact('UserErasureStarted'))
       .when(requestPasswordReset, request)
       .thenRefused('not-found')
   })

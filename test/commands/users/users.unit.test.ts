@@ -9,7 +9,15 @@ import {
   createUser,
   startRegistration,
 } from '../../../commands/users/registration.ts'
-import { changeStatus, eraseUser, expireHold, wantedAccount } from '../../../commands/users/status.ts'
+import {
+  changeStatus,
+  endErasure,
+  expireHold,
+  recordKeyDestroyed,
+  startErasure,
+  startErasureAgain,
+  wantedAccount,
+} from '../../../commands/users/status.ts'
 import { permissions } from '../../../streams/permission/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
@@ -196,16 +204,51 @@ describe('status', () => {
 
   test('only a deactivated user is erased', () => {
     const erase = { changedBy, now: new Date(at(50)) }
-    given(users, created).when(eraseUser, erase).thenRefused('user-not-deactivated')
-    given(users, created, suspended).when(eraseUser, erase).thenRefused('user-not-deactivated')
+    given(users, created).when(startErasure, erase).thenRefused('user-not-deactivated')
+    given(users, created, suspended).when(startErasure, erase).thenRefused('user-not-deactivated')
     const after = given(users, created, member, deactivated)
-      .when(eraseUser, erase)
-      .thenEvents([userFact('UserErased')])
+      .when(startErasure, erase)
+      .thenEvents([userFact('UserErasureStarted')])
     expect(after).toMatchObject({ email: null, displayName: null, formerOrganisationIds: [ids.org] })
+    given(users, created, deactivated, userFact('UserErasureStarted')).when(startErasure, erase).thenNothing()
+  })
+
+  test('the key of an erased user ends after the account, and the erasure after the key, each once', () => {
+    const erasing = [created, deactivated, userFact('UserErasureStarted')]
+    const deleted = userFact('UserAccountAligned', { account: 'deleted' })
+    const destroyed = userFact('UserKeyDestroyed')
+    const [key, end] = [{ now: new Date(at(52)) }, { now: new Date(at(53)) }]
+    given(users, ...erasing)
+      .when(recordKeyDestroyed, key)
+      .thenNothing()
+    given(users, ...erasing, deleted)
+      .when(recordKeyDestroyed, key)
+      .thenEvents([destroyed])
+    given(users, ...erasing, deleted, destroyed)
+      .when(recordKeyDestroyed, key)
+      .thenNothing()
+    given(users, ...erasing, deleted)
+      .when(endErasure, end)
+      .thenNothing()
+    given(users, ...erasing, deleted, destroyed)
+      .when(endErasure, end)
+      .thenEvents([userFact('UserErased')])
+    given(users, ...erasing, deleted, destroyed, userFact('UserErased'))
+      .when(endErasure, end)
+      .thenNothing()
+  })
+
+  test('a user whom a backup brought back is erased in any status, and an erased one is not erased again', () => {
+    const again = { holdId, changedBy, now: new Date(at(50)) }
+    given(users, created, member)
+      .when(startErasureAgain, again)
+      .thenEvents([userFact('UserErasureStarted')])
+    given(users, created, deactivated, userFact('UserErasureStarted')).when(startErasureAgain, again).thenNothing()
+    given(users).when(startErasureAgain, again).thenNothing()
   })
 
   test('the account at the identity provider follows the status', () => {
-    const states = [[created], [created, suspended], [created, deactivated, userFact('UserErased')]].map(
+    const states = [[created], [created, suspended], [created, deactivated, userFact('UserErasureStarted')]].map(
       (events) => given(users, ...events).state,
     )
     expect(states.map((state) => ('externalId' in state ? wantedAccount(state) : null))).toEqual([

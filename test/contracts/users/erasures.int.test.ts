@@ -54,8 +54,8 @@ function someone() {
     user: users.of(userId),
     notification: notifications.of(ids.org, notificationId),
     userCreated: userFact('UserCreated', { userId }),
-    userErased: userFact('UserErased', { userId }),
-    accountDeleted: userFact('UserAccountAligned', { userId, account: 'deleted' }),
+    erasureStarted: userFact('UserErasureStarted', { userId }),
+    keyDestroyed: userFact('UserKeyDestroyed', { userId }),
     notificationCreated: notificationFact('NotificationCreated', created),
   }
 }
@@ -68,22 +68,22 @@ test('a process drops the states of a user whom another process erases, before t
   expect((await other.store.load(user)).state).toMatchObject({ email: facts.userCreated.data.email })
   expect((await other.store.load(notification)).state).toMatchObject({ variables: '{"outcome":"canary-outcome"}' })
 
-  await eraser.store.append(user, 0n, [facts.userErased], newContext())
+  await eraser.store.append(user, 0n, [facts.erasureStarted], newContext())
   await expect.poll(() => other.store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await other.store.loadCached(user)).state).toMatchObject({ status: 'erased', email: null })
   expect((await other.store.loadCached(notification)).state).toMatchObject({ variables: null })
 })
 
-test('a process that starts between the event and the end of the key drops its states with the account', async () => {
+test('a process that starts between the start of an erasure and the end of the key drops its states with the key', async () => {
   const eraser = await startProcess()
   const { userId, user, notification, ...facts } = someone()
   await eraser.store.append(notification, 'no_stream', [facts.notificationCreated], newContext())
-  await eraser.store.append(user, 'no_stream', [facts.userCreated, facts.userErased], newContext())
+  await eraser.store.append(user, 'no_stream', [facts.userCreated, facts.erasureStarted], newContext())
   const late = await startProcess()
   expect((await late.store.load(notification)).state).toMatchObject({ variables: '{"outcome":"canary-outcome"}' })
 
   await eraser.vault.destroySubject(noOrganisation, userId)
-  await eraser.store.append(user, 1n, [facts.accountDeleted], newContext())
+  await eraser.store.append(user, 1n, [facts.keyDestroyed], newContext())
   await expect.poll(() => late.store.presume(notification).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await late.store.loadCached(notification)).state).toMatchObject({ variables: null })
 })

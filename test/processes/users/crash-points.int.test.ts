@@ -132,8 +132,7 @@ const stories: Readonly<Record<string, { readonly effects: readonly string[]; re
     },
     'erasing a user': {
       effects: [
-        'user: UserErased',
-        'key destroyed',
+        'user: UserErasureStarted',
         'role: MembershipRevoked',
         'user: UserMembershipRemoved',
         'role: MembershipRevoked',

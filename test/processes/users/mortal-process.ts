@@ -1,5 +1,6 @@
 import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { observed, streamOfCall } from '../../engine/commands/decision-world.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { memberOf } from '../../../platform/outbound/outside-answers.ts'
 
 export class KilledError extends Error {
@@ -14,11 +15,16 @@ export interface Mortal<Deps> {
   killedBefore(): string | undefined
 }
 
+const ofVault: Readonly<Record<string, string>> = { eraseSubject: 'key destroyed', rewriteFiles: 'vault rewritten' }
+
 /**
  * The dependencies of a process that is killed before one of its effects. Afterwards nothing that it asks for happens, and
  * nothing answers: its own clean-up does not run.
  */
-export function mortal<Deps extends UserDependencies>(deps: Deps, effects: number): Mortal<Deps> {
+export function mortal<Deps extends UserDependencies & Partial<Pick<ProcessDependencies, 'objects'>>>(
+  deps: Deps,
+  effects: number,
+): Mortal<Deps> {
   const done: string[] = []
   let last: string | undefined
 
@@ -34,7 +40,7 @@ export function mortal<Deps extends UserDependencies>(deps: Deps, effects: numbe
     done.push(name)
   }
 
-  const { store, identityProvider, vault } = deps
+  const { store, identityProvider, vault, objects } = deps
   return {
     done,
     killedBefore: () => last,
@@ -44,7 +50,11 @@ export function mortal<Deps extends UserDependencies>(deps: Deps, effects: numbe
         if (name === 'append') act(nameOfAppend(parameters))
         else live()
       }),
-      vault: observed(vault, (name) => (name === 'destroySubject' ? act('key destroyed') : live())),
+      vault: observed(vault, (name) => {
+        const effect = ofVault[name]
+        return effect === undefined ? live() : act(effect)
+      }),
+      ...(objects && { objects: observed(objects, (name) => (name === 'put' ? act('ledger written') : live())) }),
       identityProvider: observed(identityProvider, (name) => (name === 'get' ? live() : act(`account: ${name}`))),
     },
   }

@@ -125,10 +125,19 @@ describe('an account', () => {
     expect(due(created, event, aligned)).toEqual([])
   })
 
-  test('is deleted after an erasure', () => {
-    const erased = ofUser(userFact('UserErased'))
-    expect(due(created, suspended, erased)).toEqual([['complete-erasure', user, at(50)]])
-    expect(due(created, suspended, erased, aligned)).toEqual([])
+  test('is deleted when an erasure starts. Then comes the key, and last the files of the vault', () => {
+    const events = [
+      ofUser(userFact('UserErasureStarted')),
+      ofUser(userFact('UserAccountAligned', { account: 'deleted', alignedAt: at(51) })),
+      ofUser(userFact('UserKeyDestroyed')),
+      ofUser(userFact('UserErased')),
+    ]
+    expect(events.map((_, last) => due(created, suspended, ...events.slice(0, last + 1)))).toEqual([
+      [['delete-account', user, at(50)]],
+      [['destroy-key', user, at(51)]],
+      [['rewrite-vault', user, at(52)]],
+      [],
+    ])
   })
 })
 

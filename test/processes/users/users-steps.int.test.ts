@@ -204,7 +204,7 @@ describe('a processor that is killed at each of its effects', () => {
     ],
     [
       'after an erasure',
-      2,
+      7,
       async () => {
         await registered(world, user)
         await setStatus('deactivated')

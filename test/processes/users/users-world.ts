@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'vitest'
 import { createIdentityProvider } from '../../../app/identity-provider.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
@@ -6,6 +9,10 @@ import type { RegisterUser, UserDependencies } from '../../../commands/users/reg
 import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
+import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
+import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
+import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { memberOf } from '../../../platform/outbound/outside-answers.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
@@ -30,11 +37,20 @@ export interface UsersWorld extends DecisionWorld {
 
 /** Streams in an event store, accounts at a stand-in of Keycloak, and a clock that tests move. */
 export async function openUsersWorld(): Promise<UsersWorld> {
-  const [world, keycloak] = await Promise.all([openDecisionWorld(), startKeycloakStandIn()])
-  const configuration = loadConfiguration({ IDP_MODE: 'keycloak', ...keycloakEnv(keycloak.url) })
+  const dataDir = await mkdtemp(join(tmpdir(), 'users-'))
+  const bucket = { bucket: 'assessments', accessKeyId: 'test', secretAccessKey: randomUUID() }
+  const [world, keycloak, stored] = await Promise.all([
+    openDecisionWorld(),
+    startKeycloakStandIn(),
+    startObjectStore({ dataDir, port: 0, ...bucket }),
+  ])
+  const own = { IDP_MODE: 'keycloak', ERASURE_VAULT_HOURS: '0' }
+  const configuration = loadConfiguration({ ...own, ...keycloakEnv(keycloak.url) })
+  const { endpoint } = stored
+  const objects = connectObjectStore({ endpoint, region: 'us-east-1', ...bucket, now: () => new Date() })
   const egress = createEgress({ configuration })
   const identityProvider = createIdentityProvider(configuration, egress, world.now)
-  const outside = processDependencies(world, egress)
+  const outside = processDependencies({ ...world, configuration }, egress, objects)
   return {
     ...world,
     keycloak,
@@ -42,7 +58,9 @@ export async function openUsersWorld(): Promise<UsersWorld> {
     processor: { ...outside, store: world.otherStore, identityProvider },
     close: async () => {
       await egress.close()
-      await Promise.all([world.close(), keycloak.close()])
+      objects.close()
+      await Promise.all([world.close(), keycloak.close(), stored.stop()])
+      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }
@@ -134,6 +152,8 @@ function waitUntil(world: UsersWorld, instant: Date): void {
   if (leftMs > 0) world.pass(leftMs / 1000)
 }
 
+const erasureTypes = ['UserErasureStarted', 'UserKeyDestroyed', 'UserErased']
+
 /**
  * What must be true of a user once nothing is left to do: memberships are in both streams, holds are those of the status,
  * the one account has the state of the user, and the address is taken exactly while the user has it.
@@ -143,7 +163,7 @@ export async function expectWhole(
   { userId, email }: Pick<RegisterUser, 'userId' | 'email'>,
   orgs: readonly Organisation[],
 ): Promise<UserState> {
-  const { otherStore, keycloak } = world
+  const { otherStore, keycloak, processor } = world
   const { state: user } = await otherStore.load(users.of(userId))
   const memberships = 'externalId' in user ? [...user.memberships.keys()] : []
   const holds = 'externalId' in user && user.holdId !== null ? [user.holdId] : []
@@ -164,9 +184,19 @@ export async function expectWhole(
     isThere ? [{ id: user.externalId, enabled: user.status === 'active' }] : [],
   )
 
-  if (user.status === 'erased')
-    for await (const { type, data } of otherStore.readStream(users.of(userId).stream))
+  if (user.status === 'erased') {
+    const types: string[] = []
+    for await (const { type, data } of otherStore.readStream(users.of(userId).stream)) {
       if (type === 'UserCreated') expect(memberOf(data, 'email'), 'the key is destroyed').toBe(null)
+      types.push(type)
+    }
+    const once = types.filter((type) => erasureTypes.includes(type))
+    expect([once, types.at(-1)]).toEqual([erasureTypes, erasureTypes.at(-1)])
+    const entry = await processor.objects.get(ledgerKey({ orgId: noOrganisation, subjectId: userId }))
+    const erasure = readLedgerEntry(Buffer.from(entry).toString())
+    expect(erasure && world.vault.isSigned(erasure), 'the entry of the ledger').toBe(true)
+    expect((await world.vault.lastRewrite(noOrganisation, userId)).isAfterErasure, 'files of the vault').toBe(true)
+  }
 
   world.pass(60)
   const other = { userId: randomUUID(), key: addressKey(email), fingerprint: null }

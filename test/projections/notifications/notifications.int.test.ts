@@ -144,7 +144,7 @@ describe('a notification', () => {
 })
 
 describe('the erasure of a user', () => {
-  const erased = ofUser(userFact('UserErased'))
+  const erased = ofUser(userFact('UserErasureStarted'))
 
   it('clears the address, and the reference that the user is the subject of', async () => {
     const { notifications } = await rowsOf(created, queued, started, erased)
@@ -154,7 +154,7 @@ describe('the erasure of a user', () => {
   })
 
   it('leaves the notifications of others as they are', async () => {
-    const other = ofUser(userFact('UserErased', { userId: userIds.otherUser }))
+    const other = ofUser(userFact('UserErasureStarted', { userId: userIds.otherUser }))
     expect((await rowsOf(created, queued, started, other)).notifications).toEqual([sending])
   })
 })

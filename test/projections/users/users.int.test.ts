@@ -103,7 +103,7 @@ describe('the users read model', () => {
   })
 
   it('has only the id of an erased user, its organisations and its times', async () => {
-    const { users } = await after(...joined, ofUser(userFact('UserErased')))
+    const { users } = await after(...joined, ofUser(userFact('UserErasureStarted')))
     expect(users).toMatchObject([
       {
         status: 'erased',

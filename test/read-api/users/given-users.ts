@@ -78,7 +78,7 @@ export async function changeRole({ append }: UsersApi, member: GivenMembership, 
 export async function changeStatus(
   { append }: UsersApi,
   { userId, externalId }: GivenUser,
-  type: 'UserSuspended' | 'UserDeactivated' | 'UserReactivated' | 'UserErased',
+  type: 'UserSuspended' | 'UserDeactivated' | 'UserReactivated' | 'UserErasureStarted',
   organisationIds: TenantId[],
 ) {
   await append(users.of(userId), userFact(type, { userId, externalId, organisationIds, holdId: userIds.hold }))

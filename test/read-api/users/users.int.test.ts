@@ -138,7 +138,7 @@ describe('a user', () => {
   test('that was erased is a 410 for former organisations and platform callers, and a 404 for others', async () => {
     const member = await givenMember(api, clinic)
     await changeStatus(api, member, 'UserDeactivated', [clinic.orgId])
-    await changeStatus(api, member, 'UserErased', [clinic.orgId])
+    await changeStatus(api, member, 'UserErasureStarted', [clinic.orgId])
     await revoke(api, member)
     const url = `/v1/users/by-external-id/${encodeURIComponent(member.externalId)}`
     expect(outcomeOf(await one.get(url, await api.token(null)))).toBe('410 user-erased')
