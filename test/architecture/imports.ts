@@ -155,6 +155,7 @@ export const servicePairs: readonly string[] = [
   'processes: ai-review > adapters',
   'processes: notifications > adapters',
   'processes: sealing > adapters',
+  // Both erasures end with a key.
   'processes: users > clinical',
   'processes: webhooks > adapters',
   // The erasure of a patient deletes what these store.
