@@ -103,7 +103,7 @@ describe('a planted violation', () => {
     ],
     ['commands/consent/routes.ts', '../webhooks/bodies.ts', 'imports between services: commands/webhooks/bodies.ts'],
     [
-      'processes/users/users.steps.ts',
+      'processes/workflows/workflows.steps.ts',
       '../clinical/findings.steps.ts',
       'imports between services: processes/clinical/findings.steps.ts',
     ],
