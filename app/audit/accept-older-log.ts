@@ -135,6 +135,8 @@ async function beginNewLog(
     checkpoint: null,
     position: null,
     cosigned: null,
+    keys: [1],
+    unlogged: [],
   }
   if ((await servers.vault.replaceRecord('sealed-log', kept, encodeRecord(next))) === undefined)
     throw new Error('a platform sealed the log meanwhile: stop it first')

@@ -1,5 +1,5 @@
 import { positionIn } from '../../contracts/audit/event-index.ts'
-import { logKeyOf } from '../../contracts/audit/log-keys.ts'
+import { logKeys } from '../../contracts/audit/log-keys.ts'
 import { blockLeaves, blockPath, bytesOf, logFolder, tileReader } from '../../contracts/audit/log-objects.ts'
 import {
   decodeRecord,
@@ -27,7 +27,7 @@ import { logSealStream } from '../../streams/log-seals/aggregate.ts'
 export interface CheckedServers {
   readonly configuration: Pick<Configuration, 'witnesses' | 'sealOrigin'>
   readonly store: Pick<EventStore, 'load' | 'readStoredLog'>
-  readonly vault: Pick<Vault, 'record' | 'sealKey'>
+  readonly vault: Pick<Vault, 'record' | 'sealKeys'>
   readonly objects: Pick<ObjectStore, 'read'>
   readonly egress: Egress
 }
@@ -118,13 +118,13 @@ async function requireWitnessed(
 ): Promise<void> {
   if (configuration.witnesses.length === 0) return
   const name = logName(record)
-  const key = logKeyOf(name, await vault.sealKey(record.generation))
+  const keys = await logKeys(vault, record.origin)
   const { size } = sealedPartOf(record)
   await Promise.all(
     configuration.witnesses.map(async (address) => {
       const witness = new Witness(egress, address)
       const newest = await witness.newest(name, AbortSignal.timeout(witnessMs))
-      if (newest === undefined || checkpointRefusal(newest, [key]) !== undefined) return
+      if (newest === undefined || checkpointRefusal(newest, keys) !== undefined) return
       if (newest.size > size)
         throw new LogWentBackError(
           `the witness ${witness.key.name} has signed ${newest.size} events, and ${size} are sealed`,

@@ -1,3 +1,4 @@
+import { successorIn } from '../../contracts/audit/log-keys.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import {
   checkpointRefusal,
@@ -6,7 +7,7 @@ import {
 } from '../../platform/transparency-log/checkpoint.ts'
 import { cosignedAt } from '../../platform/transparency-log/cosignature.ts'
 import type { GrowingTree } from '../../platform/transparency-log/growing-tree.ts'
-import { NoteError, type VerifierKey } from '../../platform/transparency-log/signed-note.ts'
+import { formatVkey, NoteError, signatureOf, type VerifierKey } from '../../platform/transparency-log/signed-note.ts'
 import type { LogSealEvent } from '../../streams/log-seals/events.ts'
 import { eventFault, placeFault, type Fault, type FaultKind } from './fault.ts'
 
@@ -46,6 +47,9 @@ export class SealCheck {
   readonly unequal: { readonly size: number; readonly event: StoredSeal }[] = []
   readonly witnessed = new Map<string, WitnessedSize>()
   readonly #options: SealCheckOptions
+  readonly #keys: VerifierKey[]
+  /** The newest key of the present log, once there was a rotation. */
+  #required: VerifierKey | undefined
   readonly #roots = new Map<number, string>()
   #generation = 1
   #revision = 0n
@@ -55,6 +59,12 @@ export class SealCheck {
 
   constructor(options: SealCheckOptions) {
     this.#options = options
+    this.#keys = [...options.keys]
+  }
+
+  /** The given keys, and those that they handed over to. */
+  get keys(): readonly VerifierKey[] {
+    return this.#keys
   }
 
   /** The newest seal of this log. */
@@ -102,15 +112,30 @@ export class SealCheck {
       this.#generation += 1
       this.#size = 0
       this.#roots.clear()
+      this.#required = undefined
       return
     }
+    if (seal.type === 'SealKeyRotated') return this.#handOver(event, seal.data)
+    // The log itself requires nothing of older keys once there is a newer one.
+    if (seal.type === 'SealKeysEnded') return
     const checkpoint = this.#checked(event, seal.data.checkpoint)
     if (checkpoint === undefined) return
     if (checkpoint.size !== seal.data.size) return this.#fault('forged_seal', event, 'a seal of another size')
     if (seal.type === 'LogCosigned') this.#cosigned(event, checkpoint)
+    else if (this.#required !== undefined && signatureOf(checkpoint.note, this.#required) === undefined)
+      this.#fault('forged_seal', event, 'a seal without the signature of the newest key of the log')
     else if (seal.data.root !== checkpoint.root.toString('base64') || checkpoint.size <= this.#size)
       this.#fault('forged_seal', event, 'a seal that does not continue the one before it')
     else this.#sealed(event, checkpoint)
+  }
+
+  /** The key before it signed the next one, so it is as good as that one. From here on it must sign. */
+  #handOver(event: StoredSeal, { vkey, note }: { readonly vkey: string; readonly note: string }): void {
+    const next = successorIn(note, this.#keys)
+    if (next === undefined || formatVkey(next) !== vkey)
+      return this.#fault('forged_seal', event, 'a key of the log that the one before it did not sign')
+    if (!this.#keys.some((key) => formatVkey(key) === vkey)) this.#keys.push(next)
+    this.#required = next
   }
 
   #sealed(event: StoredSeal, checkpoint: SignedCheckpoint): void {
@@ -138,7 +163,7 @@ export class SealCheck {
   #checked(event: StoredSeal, note: string): SignedCheckpoint | undefined {
     try {
       const checkpoint = parseCheckpoint(note)
-      const refusal = checkpointRefusal(checkpoint, this.#options.keys)
+      const refusal = checkpointRefusal(checkpoint, this.#keys)
       if (refusal === undefined) return checkpoint
       this.#fault(
         kinds[refusal],

@@ -151,7 +151,7 @@ export async function verifyLog(log: LogToVerify): Promise<Verification> {
       ),
     )
   faults.push(...seals.faults, ...newestFaults(log, seals, leaves, brokenTiles.size > 0))
-  faults.push(...(await witnessFaults(log, size, comparison.lastMatch?.event.position)))
+  faults.push(...(await witnessFaults(log, seals, size, comparison.lastMatch?.event.position)))
   return {
     size,
     events,
@@ -218,7 +218,7 @@ function tileFaultOf({ sealed }: LogToVerify, leaves: LeafReader, size: number) 
 function newestFaults(log: LogToVerify, seals: SealCheck, leaves: LeafReader, hasBrokenTiles: boolean): Fault[] {
   const { sealed } = log
   if (sealed === undefined) return []
-  const refusal = checkpointRefusal(sealed.checkpoint, log.keys)
+  const refusal = checkpointRefusal(sealed.checkpoint, seals.keys)
   if (refusal !== undefined) {
     const kind = refusal === 'unknown-key' ? 'unknown_key' : 'forged_seal'
     return [placeFault(kind, sealed.position, 'the newest checkpoint has no valid signature of a known key')]
@@ -229,11 +229,16 @@ function newestFaults(log: LogToVerify, seals: SealCheck, leaves: LeafReader, ha
 }
 
 /** Who holds all keys can write and seal everything anew. What a witness signed before shows it. */
-async function witnessFaults(log: LogToVerify, size: number, end: Position | undefined): Promise<Fault[]> {
+async function witnessFaults(
+  log: LogToVerify,
+  { keys }: SealCheck,
+  size: number,
+  end: Position | undefined,
+): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const { key, newest } of log.witnesses) {
     if (newest === undefined) continue
-    const isOfUs = checkpointRefusal(newest, log.keys) === undefined && cosignedAt(newest, key) instanceof Date
+    const isOfUs = checkpointRefusal(newest, keys) === undefined && cosignedAt(newest, key) instanceof Date
     if (!isOfUs) continue
     if (newest.size > size)
       faults.push(placeFault('tail_cut', end, `the witness ${key.name} has signed ${newest.size} events`))

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { signingPurposes, turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
 
 /** Purposes whose rotation is recorded in the log. */
-export const loggedPurposes = ['event-signature'] as const
+export const loggedPurposes = ['event-signature', 'seal'] as const
 export type RotatedPurpose = SigningPurpose | TurningKind | (typeof loggedPurposes)[number]
 
 export type KeysOrder =
@@ -10,16 +10,20 @@ export type KeysOrder =
   | { readonly action: 'rotate'; readonly purpose: RotatedPurpose }
   | { readonly action: 'rewrap' }
   | { readonly action: 'end-token'; readonly kid: string }
+  | { readonly action: 'end-seal' }
 
 export const keysUsage = `  keys list  [--json]
           the keys of the vault, what each does now, and the master keys that wrap them. No secret is printed
-  keys rotate token|receipt|actor-context|provenance|unsubscribe|event-signature
+  keys rotate token|receipt|actor-context|provenance|unsubscribe|event-signature|seal
           adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event
-          signatures signs at once, and a minute later the older one counts no more
+          signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older
+          one, until that is ended
   keys rewrap
           wraps everything in the vault with the first master key. May be stopped and repeated
   keys end token --kid KID
-          ends every token that a leaked key has signed, in every process. Another key signs at once`
+          ends every token that a leaked key has signed, in every process. Another key signs at once
+  keys end seal
+          ends all keys of seals but the newest one`
 
 /** @throws Error with the reason, if there is no such command */
 export function readKeys(args: readonly string[]): KeysOrder {
@@ -46,7 +50,12 @@ export function readKeys(args: readonly string[]): KeysOrder {
 
 function readEnd(args: string[]): KeysOrder {
   const { values, positionals } = parseArgs({ args, options: { kid: { type: 'string' } }, allowPositionals: true })
-  if (positionals.length !== 1 || positionals[0] !== 'token') throw new Error('keys end takes token')
+  if (positionals.length !== 1 || (positionals[0] !== 'token' && positionals[0] !== 'seal'))
+    throw new Error('keys end takes token or seal')
+  if (positionals[0] === 'seal') {
+    if (values.kid !== undefined) throw new Error('keys end seal takes no --kid: the newest key stays')
+    return { action: 'end-seal' }
+  }
   // A JWK thumbprint of SHA-256, RFC 7638.
   if (values.kid === undefined || !/^[\w-]{43}$/.test(values.kid))
     throw new Error('keys end token needs --kid KID, as keys list prints it')

@@ -21,8 +21,8 @@ export async function rotateKey(vault: Vault, purpose: SigningPurpose | TurningK
   return { purpose, kid, signs_from: new Date(nowMs + publishedAheadMs).toISOString() }
 }
 
-/** Rotations that are recorded in the log. */
-export async function rotateLogged(servers: {
+/** Gives events another key to be signed with. */
+export async function rotateEvents(servers: {
   readonly store: EventStore
   readonly vault: Vault
 }): Promise<RotatedKey> {

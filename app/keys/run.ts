@@ -8,9 +8,10 @@ import { serverNeeds } from '../roles.ts'
 import { clearly } from '../start-errors.ts'
 import { endTokenKey } from './end-token-key.ts'
 import { inventoryJson, inventoryText } from './list.ts'
-import { loggedPurposes, type KeysOrder } from './orders.ts'
+import type { KeysOrder } from './orders.ts'
 import { rewrap } from './rewrap.ts'
-import { rotateKey, rotateLogged } from './rotate.ts'
+import { endSealKeys, rotateSealKey } from './seal-keys.ts'
+import { rotateKey, rotateEvents } from './rotate.ts'
 
 export interface KeysOutput {
   readonly out: (text: string) => void
@@ -34,7 +35,7 @@ export async function runKeys(
   { out, err, isInteractive }: KeysOutput,
 ): Promise<void> {
   const needs = isLogged(order) ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
-  const name = order.action === 'end-token' ? 'end' : order.action
+  const name = order.action.startsWith('end-') ? 'end' : order.action
   const { configuration, masterKeys } = await findServers(env, needs, `keys ${name}`)
   const ring = await masterKeys()
   const { vaultDatabaseUrl: url = '', esdbUrl = '' } = configuration
@@ -59,7 +60,8 @@ export async function runKeys(
       }
       case 'rotate': {
         const { purpose } = order
-        if (purpose === 'event-signature') return json(await withStore(rotateLogged))
+        if (purpose === 'event-signature') return json(await withStore(rotateEvents))
+        if (purpose === 'seal') return json({ purpose, ...(await rotateSealKey(vault)) })
         return json(await rotateKey(vault, purpose))
       }
       case 'rewrap': {
@@ -67,6 +69,8 @@ export async function runKeys(
         if (isInteractive) err('\n')
         return json({ master_key: ring.wrapWith.id, rewrapped })
       }
+      case 'end-seal':
+        return json(await endSealKeys(vault))
       case 'end-token':
         return json(await withStore((opened) => endTokenKey(opened, order.kid, new Date())))
     }
@@ -77,7 +81,5 @@ export async function runKeys(
 
 /** Whether the order appends events. */
 function isLogged(order: KeysOrder): boolean {
-  return (
-    order.action === 'end-token' || (order.action === 'rotate' && loggedPurposes.some((one) => one === order.purpose))
-  )
+  return order.action === 'end-token' || (order.action === 'rotate' && order.purpose === 'event-signature')
 }

@@ -30,6 +30,7 @@ async function readSeal(store: EventStore, now: () => Date): Promise<SealState |
   for await (const { data, recordedAt } of store.readStream<LogSealEvent>(logSealStream.stream, newestFirst)) {
     // An older log was accepted: its seals are those of a new log.
     if ('reason' in data) return null
+    if ('by' in data) continue
     if (!('position' in data)) {
       if (witnesses.length === 0) witnesses = witnessesOf(data.checkpoint)
       continue

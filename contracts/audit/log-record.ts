@@ -18,11 +18,15 @@ const LogRecord = Type.Object({
   position: Note,
   /** The newest checkpoint that enough witnesses signed. */
   cosigned: Note,
+  /** Numbers of the keys of this log that sign its checkpoints, newest first. */
+  keys: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1 }),
+  /** Events about these keys that the process which seals has yet to append. */
+  unlogged: Type.Array(Type.Object({ type: Type.String(), data: Type.Unknown() })),
 })
 export type LogRecord = Static<typeof LogRecord>
 
 export function newRecord(origin: string): LogRecord {
-  return { generation: 1, origin, checkpoint: null, position: null, cosigned: null }
+  return { generation: 1, origin, checkpoint: null, position: null, cosigned: null, keys: [1], unlogged: [] }
 }
 
 export function encodeRecord(record: LogRecord): Uint8Array {

@@ -24,9 +24,11 @@ function sealOf({ type, data }: DomainEvent): LogSealEvent {
 
 /** Undefined for a content of another form. */
 export function sealIn(type: string, data: unknown): LogSealEvent | undefined {
-  const { LogSealed, LogCosigned, OlderLogAccepted } = logSealEvents
+  const { LogSealed, LogCosigned, OlderLogAccepted, SealKeyRotated, SealKeysEnded } = logSealEvents
   if (type === 'LogSealed' && Check(LogSealed.schema, data)) return { type, data }
   if (type === 'LogCosigned' && Check(LogCosigned.schema, data)) return { type, data }
   if (type === 'OlderLogAccepted' && Check(OlderLogAccepted.schema, data)) return { type, data }
+  if (type === 'SealKeyRotated' && Check(SealKeyRotated.schema, data)) return { type, data }
+  if (type === 'SealKeysEnded' && Check(SealKeysEnded.schema, data)) return { type, data }
   return undefined
 }

@@ -57,6 +57,13 @@ export type SecretKind = keyof typeof newSecrets
 /** Records that nobody may alter or set back unseen. They are wrapped like keys. */
 export type RecordName = 'sealed-log' | 'event-keys'
 
+export interface SealKey {
+  /** Number of the log. */
+  readonly generation: number
+  readonly number: number
+  readonly privateKey: KeyObject
+}
+
 /** A subject key whose data is of one period, such as a month. */
 export interface PeriodKey {
   readonly orgId: string
@@ -464,20 +471,24 @@ export class Vault implements KeyVault {
   }
 
   /**
-   * The Ed25519 key that signs the checkpoints of a log, created if missing. Each log has a key of its own, which signs
-   * at once.
+   * An Ed25519 key that signs the checkpoints of a log, created if missing. Each log has keys of its own, which are
+   * counted from 1.
    */
-  async sealKey(generation: number): Promise<KeyObject> {
-    const stored = await this.#rows.getOrCreate(sealKind, String(generation), newSigningSecret)
-    if (stored === 'destroyed') throw new MissingKeyError(sealKind, String(generation))
+  async sealKey(generation: number, number = 1): Promise<KeyObject> {
+    const id = number === 1 ? String(generation) : `${generation}/${number}`
+    const stored = await this.#rows.getOrCreate(sealKind, id, newSigningSecret)
+    if (stored === 'destroyed') throw new MissingKeyError(sealKind, id)
     return privateKeyOf(stored)
   }
 
   /** The keys of all logs so far, newest first. Creates none. */
-  async sealKeys(): Promise<readonly { readonly generation: number; readonly privateKey: KeyObject }[]> {
+  async sealKeys(): Promise<readonly SealKey[]> {
     const stored = await this.#rows.readAll(sealKind)
-    const keys = stored.map(({ id, secret }) => ({ generation: Number(id), privateKey: privateKeyOf(secret) }))
-    return keys.toSorted((one, other) => other.generation - one.generation)
+    const keys = stored.map(({ id, secret }) => {
+      const [generation = 0, number = 1] = id.split('/').map(Number)
+      return { generation, number, privateKey: privateKeyOf(secret) }
+    })
+    return keys.toSorted((one, other) => other.generation - one.generation || other.number - one.number)
   }
 
   /** Undefined if nobody stored it yet. */

@@ -3,6 +3,7 @@ import { v7 } from 'uuid'
 import { bytesOfBlock, IndexBlock } from '../../contracts/audit/event-index.ts'
 import { logKeyOf } from '../../contracts/audit/log-keys.ts'
 import { blockLeaves, blockPath, bytesOf, logFolder, putObject, tileReader } from '../../contracts/audit/log-objects.ts'
+import { sealIn } from '../../contracts/audit/log-seals.ts'
 import { decodeRecord, encodeRecord, logName, sealedPartOf, type LogRecord } from '../../contracts/audit/log-record.ts'
 import type { StoredBytes } from '../../engine/store/log-frames.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
@@ -32,6 +33,11 @@ class SealedElsewhereError extends Error {}
 
 const putsAtOnce = 8
 
+interface SealingKey {
+  readonly key: VerifierKey
+  readonly privateKey: KeyObject
+}
+
 /**
  * The sealed log, as one process continues it. Everything that a seal needs is stored before the seal is signed, so a
  * process that dies at any place leaves a log that the next one continues.
@@ -39,8 +45,8 @@ const putsAtOnce = 8
 export class LogWriter {
   readonly #servers: SealingServers
   readonly #tree: GrowingTree
-  readonly #key: VerifierKey
-  readonly #privateKey: KeyObject
+  /** The keys that sign, newest first. */
+  readonly #keys: readonly SealingKey[]
   #kept: StoredRecord | undefined
   #record: LogRecord
   #block: IndexBlock
@@ -57,7 +63,7 @@ export class LogWriter {
       readonly kept: StoredRecord | undefined
       readonly record: LogRecord
       readonly revision: StreamRevision
-      readonly privateKey: KeyObject
+      readonly privateKeys: readonly KeyObject[]
       readonly tree: GrowingTree
       readonly block: IndexBlock
     },
@@ -68,8 +74,8 @@ export class LogWriter {
     this.#revision = opened.revision
     this.#tree = opened.tree
     this.#block = opened.block
-    this.#privateKey = opened.privateKey
-    this.#key = logKeyOf(logName(opened.record), opened.privateKey)
+    const name = logName(opened.record)
+    this.#keys = opened.privateKeys.map((privateKey) => ({ key: logKeyOf(name, privateKey), privateKey }))
     ;({ position: this.#position, checkpoint: this.#sealed } = sealedPartOf(opened.record))
   }
 
@@ -83,13 +89,14 @@ export class LogWriter {
     const { state, revision } = await store.load(logSealStream)
     const record = newestOf(kept === undefined ? first : decodeRecord(kept.bytes), state)
     const { size } = sealedPartOf(record)
-    const [privateKey, tree, block] = await Promise.all([
-      vault.sealKey(record.generation),
+    const [privateKeys, tree, block] = await Promise.all([
+      Promise.all(record.keys.map((number) => vault.sealKey(record.generation, number))),
       GrowingTree.of(size, tileReader(objects, record.generation)),
       openBlock(objects, record, size),
     ])
-    const writer = new LogWriter(servers, { kept, record, revision, privateKey, tree, block })
+    const writer = new LogWriter(servers, { kept, record, revision, privateKeys, tree, block })
     if ((state?.size ?? 0) < size) await writer.#appendSeal()
+    await writer.#logKeys()
     return writer
   }
 
@@ -118,6 +125,16 @@ export class LogWriter {
     return this.#tree.size - (this.#sealed?.size ?? 0)
   }
 
+  /** Whether somebody else changed the record: another process seals, or the keys are others. */
+  isReplaced(): Promise<boolean> {
+    const checking = this.#appending.then(async () => {
+      const kept = await this.#servers.vault.record('sealed-log')
+      return kept !== undefined && !areSame(kept, this.#kept)
+    })
+    this.#appending = checking.catch(() => undefined)
+    return checking
+  }
+
   /** Adds the next event of the log. */
   add(event: StoredBytes): void {
     const folder = logFolder(this.#record.generation)
@@ -139,8 +156,9 @@ export class LogWriter {
     const former = this.#sealed
     await this.#storeTiles()
     failpoint('tiles-stored')
-    const text = checkpointText({ origin: this.#key.name, size: this.#tree.size, root: this.#tree.root() })
-    const note = { text, signatures: [signNote(text, this.#key, this.#privateKey)] }
+    const origin = logName(this.#record)
+    const text = checkpointText({ origin, size: this.#tree.size, root: this.#tree.root() })
+    const note = { text, signatures: this.#keys.map(({ key, privateKey }) => signNote(text, key, privateKey)) }
     const checkpoint = formatNote(note)
     await this.#keep({ checkpoint, position: formatPosition(this.#position) })
     this.#sealed = parseCheckpoint(checkpoint)
@@ -199,6 +217,19 @@ export class LogWriter {
     await this.#append({ type: 'LogSealed', data })
   }
 
+  /** A crash between event and record leaves an event twice, which says the same. */
+  async #logKeys(): Promise<void> {
+    const { unlogged } = this.#record
+    if (unlogged.length === 0) return
+    for (const { type, data } of unlogged) {
+      const event = sealIn(type, data)
+      if (event === undefined) throw new Error('the record of the sealed log in the vault has an unknown event')
+      await this.#append(event)
+    }
+    this.#servers.failpoint('seal-keys-logged')
+    await this.#keep({ unlogged: [] })
+  }
+
   /** At the exact revision: if another process sealed too, one of both fails here. */
   #append(event: LogSealEvent): Promise<void> {
     const appending = this.#appending.then(async () => {
@@ -221,6 +252,10 @@ export class LogWriter {
     this.#appending = keeping.catch(() => undefined)
     return keeping
   }
+}
+
+function areSame(one: StoredRecord, other: StoredRecord | undefined): boolean {
+  return other !== undefined && Buffer.compare(one.wrapped, other.wrapped) === 0
 }
 
 /** A vault from a backup may be older than the seals. They are signed too. */

@@ -107,7 +107,8 @@ async function sealContinuously(
   if (signal.aborted) return
   const writer = await LogWriter.open(options, newRecord(origin))
   let sealedAtMs = -Infinity
-  while (!signal.aborted) {
+  // After a rotation of the key the log is opened anew.
+  while (!signal.aborted && !(await writer.isReplaced())) {
     const isPageFull = await addNext(store, writer, pageEvents, signal)
     if (signal.aborted) return
     if (isPageFull || (writer.waiting > 0 && performance.now() - sealedAtMs >= intervalMs)) {

@@ -19,6 +19,8 @@ export const logSeals = {
       case 'OlderLogAccepted':
         return null
       case 'LogCosigned':
+      case 'SealKeyRotated':
+      case 'SealKeysEnded':
         return state
     }
   },

@@ -33,6 +33,13 @@ export const logSealEvents = {
       root: Root,
     }),
   ),
+  /** The seals have the signature of another key too. The key before it signed the note, which names the new one. */
+  SealKeyRotated: defineEvent(
+    'SealKeyRotated',
+    Type.Object({ vkey: Type.String(), note: Type.String(), by: Type.String() }),
+  ),
+  /** From here on seals have the signature of the newest key only. */
+  SealKeysEnded: defineEvent('SealKeysEnded', Type.Object({ vkeys: Type.Array(Type.String()), by: Type.String() })),
 } as const
 
 export type LogSealEvent = EventOf<typeof logSealEvents>

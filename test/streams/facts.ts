@@ -436,6 +436,12 @@ export const operationsFact = factsOf<OperationsEvent>({
 })
 
 export const logSealFact = factsOf<LogSealEvent>({
+  SealKeyRotated: {
+    vkey: 'log.example/one+00000000+AQ==',
+    note: 'clinical-assessment-platform seal key\nlog.example/one\nlog.example/one+00000000+AQ==\n\n— log.example/one AAAAAAA=\n',
+    by: 'operator',
+  },
+  SealKeysEnded: { vkeys: ['log.example/one+00000000+AQ=='], by: 'operator' },
   LogSealed: {
     size: 70_000,
     root: '2gUy/3su5W9AZxEPyWTp8ntZWflSe//z+lAap1hN6vM=',

@@ -36,6 +36,8 @@ const sealedLog = openSealedLog({
         checkpoint: formatNote(planted.sealed.checkpoint.note),
         position: formatPosition(planted.sealed.position),
         cosigned: null,
+        keys: [1],
+        unlogged: [],
       }),
     }),
     sealKeys: async () => [],
