@@ -27,6 +27,28 @@ export function When({ at }) {
     : html`<time datetime=${at} title=${at}>${instant(at)}<small> ${age(at)}</small></time>`
 }
 
+/** Records of which audit has a timeline. */
+export const timelines = [
+  'assessment',
+  'case',
+  'ai_review',
+  'task',
+  'notification',
+  'patient',
+  'user',
+  'subscription',
+  'workflow_instance',
+]
+
+/** @param {{ subject: { kind: string, id: string } | null | undefined }} props */
+export function SubjectLink({ subject }) {
+  if (subject === null || subject === undefined) return '–'
+  const { kind, id } = subject
+  const text = html`${kind} <code>${id}</code>`
+  const hasPage = kind === 'delivery' || timelines.includes(kind)
+  return hasPage ? html`<a href=${`/console/subjects/${id}?kind=${kind}`}>${text}</a>` : text
+}
+
 /** @param {{ error: { class: string, code: string | null, host: string | null } | null | undefined }} props */
 export function ErrorOf({ error }) {
   if (error === null || error === undefined) return '–'
@@ -83,6 +105,7 @@ export function Answer({ answer: { data, error }, none = 'There is no such recor
   if (error?.status === 403)
     return html`<p>${t('This account lacks the permission ')}<code>${error.permission ?? error.code}</code></p>`
   if (error?.status === 404 && data === undefined) return html`<p>${t(none)}</p>`
+  if (error?.status === 410) return html`<p>${t('The person was erased.')}</p>`
   const isStale = error !== undefined && error.status !== 401
   return html`${isStale && html`<p class="stale" role="alert">${t('No answer. Trying again. What is shown may be old.')} <code>${error.code}</code></p>`}
   ${data === undefined ? !isStale && html`<p aria-busy="true">${t('Loading')}…</p>` : children(data)}`

@@ -137,6 +137,40 @@ const german = {
   different: 'verschieden',
   'catching-up': 'holt auf',
   unseen: 'nie gelaufen',
+  Attempts: 'Versuche',
+  Ended: 'Ende',
+  'Not begun': 'Noch nicht begonnen',
+  Related: 'Gehört dazu',
+  Stages: 'Stufen',
+  'The person was erased.': 'Die Daten dieser Person sind gelöscht.',
+  accepted: 'angenommen',
+  images: 'Bilder',
+  consent: 'Einwilligung',
+  provider: 'Anbieter',
+  result: 'Ergebnis',
+  findings: 'Befunde',
+  human_review: 'Prüfung durch Ärzte',
+  webhooks: 'Webhooks',
+  notifications: 'Benachrichtigungen',
+  opened: 'eröffnet',
+  opinions: 'Urteile',
+  decided: 'entschieden',
+  closed: 'geschlossen',
+  sent: 'gesendet',
+  completed: 'abgeschlossen',
+  processing: 'in Arbeit',
+  awaiting_images: 'wartet auf Bilder',
+  cancelled: 'abgebrochen',
+  delivered: 'zugestellt',
+  pending: 'offen',
+  queued: 'in der Schlange',
+  suppressed: 'unterdrückt',
+  open: 'offen',
+  claimed: 'übernommen',
+  in_review: 'in Prüfung',
+  in_progress: 'in Arbeit',
+  awaiting_result: 'wartet auf das Ergebnis',
+  superseded: 'ersetzt',
   active: 'aktiv',
   disabled: 'abgeschaltet',
 }
@@ -236,6 +270,17 @@ export function useTexts() {
     count: (number) => new Intl.NumberFormat(language).format(number),
     /** @param {string} instant */
     instant: (instant) => dates.format(new Date(instant)),
+    /** In the largest unit that is reached. @param {number} ms */
+    duration: (ms) => {
+      const units = /** @type {const} */ ([
+        ['hour', 3_600_000],
+        ['minute', 60_000],
+        ['second', 1000],
+      ])
+      const [unit, length] = units.find(([, unitMs]) => ms >= unitMs) ?? ['millisecond', 1]
+      const options = /** @type {const} */ ({ style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+      return new Intl.NumberFormat(language, options).format(ms / length)
+    },
     /** How long ago, in the largest whole unit. @param {string} instant */
     age: (instant) => {
       const seconds = (Date.parse(instant) - Date.now()) / 1000

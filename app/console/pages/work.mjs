@@ -1,6 +1,18 @@
 import { useAnswer, write } from './api.mjs'
 import { html } from './markup.mjs'
-import { Action, addressWith, Answer, Badge, ErrorOf, Pages, parameter, Section, Table, When } from './parts.mjs'
+import {
+  Action,
+  addressWith,
+  Answer,
+  Badge,
+  ErrorOf,
+  Pages,
+  parameter,
+  Section,
+  SubjectLink,
+  Table,
+  When,
+} from './parts.mjs'
 import { useTexts } from './texts.mjs'
 
 /** @typedef {import('./api.mjs').Schema<'WorkItem'>} Item */
@@ -8,8 +20,6 @@ import { useTexts } from './texts.mjs'
 
 const states = ['due', 'waiting', 'leased', 'failing', 'parked']
 const kinds = ['step', 'delivery', 'notification']
-/** What the timeline of audit is asked about. */
-const timelines = ['assessment', 'case', 'ai_review', 'task', 'patient', 'user']
 
 export function WorkPage() {
   const { t, count } = useTexts()
@@ -33,6 +43,7 @@ export function WorkPage() {
                 ['Count', (/** @type {Group} */ one) => count(one.count)],
                 ['Organisations', (/** @type {Group} */ { organisations }) => count(organisations)],
                 ['Since', (/** @type {Group} */ one) => html`<${When} at=${one.first_failed_at} />`],
+                ['Example', (/** @type {Group} */ { example }) => html`<${SubjectLink} subject=${example?.subject} />`],
                 ['Versions', (/** @type {Group} */ { versions }) => versions.join(', ')],
                 ['Retry', (/** @type {Group} */ one) => html`<${RetryOf} of=${one} />`],
                 [
@@ -120,47 +131,41 @@ function Filters() {
 
 /** @param {{ path: string, cursor?: string }} props `cursor`: its parameter in the address */
 export function Items({ path, cursor = 'cursor' }) {
-  const { t, count } = useTexts()
   const items = useAnswer(path)
   return html`<${Answer} answer=${items}>
     ${(/** @type {any} */ page) =>
-      html`<${Table}
-          name=${t('Items')}
-          rows=${/** @type {Item[]} */ (page.data)}
-          marks=${(/** @type {Item} */ { id, state }) => ({ 'data-testid': 'item', 'data-id': id, 'data-status': state })}
-          columns=${
-            /** @type {const} */ ([
-              ['Work', (/** @type {Item} */ one) => html`<code>${one.process}/${one.step}</code>`],
-              ['State', (/** @type {Item} */ { state }) => html`<${Badge} value=${state} />`],
-              [
-                'Subject',
-                (/** @type {Item} */ { subject }) =>
-                  subject === null
-                    ? '–'
-                    : timelines.includes(subject.kind)
-                      ? html`<a href=${`/console/subjects/${subject.id}?kind=${subject.kind}`}
-                          >${subject.kind} <code>${subject.id}</code></a
-                        >`
-                      : html`${subject.kind} <code>${subject.id}</code>`,
-              ],
-              ['Failures', (/** @type {Item} */ { failures }) => count(failures)],
-              ['Error', (/** @type {Item} */ { error }) => html`<${ErrorOf} error=${error} />`],
-              ['Due', (/** @type {Item} */ one) => html`<${When} at=${one.due_at} />`],
-              ['Next try', (/** @type {Item} */ one) => html`<${When} at=${one.next_try_at} />`],
-              [
-                'Action',
-                (/** @type {Item} */ one) =>
-                  html`<${RetryAction}
-                    path=${`/operations/steps/${one.id}/retry`}
-                    subject=${one.id}
-                    isKept=${isRetryable(one)}
-                    question="Retry this item?"
-                    done=${items.reload}
-                  />`,
-              ],
-            ])
-          }
-        />
-        <${Pages} page=${page} name=${cursor} />`}
+      html`<${ItemTable} items=${page.data} reload=${items.reload} /> <${Pages} page=${page} name=${cursor} />`}
   </${Answer}>`
+}
+
+/** @param {{ items: readonly Item[], reload: () => void }} props */
+export function ItemTable({ items, reload }) {
+  const { t, count } = useTexts()
+  return html`<${Table}
+    name=${t('Items')}
+    rows=${items}
+    marks=${(/** @type {Item} */ { id, state }) => ({ 'data-testid': 'item', 'data-id': id, 'data-status': state })}
+    columns=${
+      /** @type {const} */ ([
+        ['Work', (/** @type {Item} */ one) => html`<code>${one.process}/${one.step}</code>`],
+        ['State', (/** @type {Item} */ { state }) => html`<${Badge} value=${state} />`],
+        ['Subject', (/** @type {Item} */ { subject }) => html`<${SubjectLink} subject=${subject} />`],
+        ['Failures', (/** @type {Item} */ { failures }) => count(failures)],
+        ['Error', (/** @type {Item} */ { error }) => html`<${ErrorOf} error=${error} />`],
+        ['Due', (/** @type {Item} */ one) => html`<${When} at=${one.due_at} />`],
+        ['Next try', (/** @type {Item} */ one) => html`<${When} at=${one.next_try_at} />`],
+        [
+          'Action',
+          (/** @type {Item} */ one) =>
+            html`<${RetryAction}
+              path=${`/operations/steps/${one.id}/retry`}
+              subject=${one.id}
+              isKept=${isRetryable(one)}
+              question="Retry this item?"
+              done=${reload}
+            />`,
+        ],
+      ])
+    }
+  />`
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -173,6 +174,30 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     const page = await signedIn('/console/work', 'reading@example.org')
     await page.getByTestId('group').first().waitFor()
     expect(await page.getByTestId('action-retry').count()).toBe(0)
+  })
+
+  it('show a record on its way, and lead there from its work and from what is related', async () => {
+    const page = await signedIn('/console/work?kind=delivery')
+    await page.getByTestId('item').getByRole('link').click()
+    const stage = (name: string) => page.locator(`[data-testid=stage][data-name=${name}]`)
+    await stage('webhooks').filter({ hasText: 'attempt_failed' }).waitFor()
+    expect(await stage('webhooks').getAttribute('data-status')).toBe('running')
+    await page.getByRole('link', { name: /^assessment / }).click()
+    await stage('consent').waitFor()
+    const statuses = ['accepted', 'consent', 'provider', 'webhooks'].map((name) =>
+      stage(name).getAttribute('data-status'),
+    )
+    expect(await Promise.all(statuses)).toEqual(['done', 'failed', 'skipped', 'running'])
+    await page.getByText('CONSENT_MISSING').first().waitFor()
+    await picture(page, 'subject')
+    await page.goto(`${baseUrl}/console/work`)
+    await page
+      .getByTestId('group')
+      .getByRole('link', { name: /^delivery / })
+      .click()
+    await stage('webhooks').waitFor()
+    await page.goto(`${baseUrl}/console/subjects/${randomUUID()}`)
+    await page.getByText('There is no such record.').waitFor()
   })
 
   it('show the timeline of a record to whoever may read it, when asked', async () => {
