@@ -68,6 +68,7 @@ import type { PatientExports } from '../contracts/audit/export.ts'
 import { consoleServicesOf, servicesOf, type ServiceDependencies } from './services.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
+import { openTraces } from './traces.ts'
 import { createWriteProbe } from './write-probe.ts'
 
 export interface PlatformOptions {
@@ -125,11 +126,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const health = createHealth({ profile: configuration.profile, roles })
   const metrics = createMetrics({ health })
   const rates = new Rates(now)
+  const processId = randomUUID()
+  const { tracer, begin: beginTraces } = await openTraces(configuration, metrics, processId)
   const { databaseUrl, vault, store, pool, erasures } = await openResources({
     ...options,
     stop,
     now,
     filter,
+    tracer,
     onAppend(append) {
       metrics.countAppend(append)
       if (append.outcome === 'done') rates.appended(append.events)
@@ -160,6 +164,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           skips: skippedIn(store),
           logger,
           gatherMs,
+          tracer,
           ...(onDatabaseGone === undefined ? {} : { onDatabaseGone }),
         })
   runner?.start()
@@ -176,10 +181,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
   const isCurrent = isCurrentWithin(decisiveWaitMs)
   const failpoint = createFailpoint(configuration)
-  const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now })
+  const calls = new OutsideCalls({ onCall: (call) => metrics.countCall(call), clock: now, tracer })
   const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now, calls }) : undefined
   const egress = createEgress({ configuration, logger, calls, isHeld: () => hold.isHeld() })
   stop.onStop('resources', 'egress', () => egress.close())
+  beginTraces(egress, stop)
   // Before anything is appended to an event store that may be a wrong copy.
   if (objects !== undefined)
     await clearly('VAULT_DATABASE_URL', () => requireSealedLog({ configuration, store, vault, objects, egress }))
@@ -212,6 +218,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           listeners,
           logger,
           stop,
+          tracer,
         })
       : undefined
   const served = runsApi && !runsProjector ? readModels : []
@@ -259,7 +266,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   const stored = { pool, logger }
   const operations = { pool, store: async () => answering, now }
-  const processId = randomUUID()
   const reported = [
     { what: 'rates', work: storeRates({ ...stored, id: processId, rates }) },
     { what: 'outcomes of calls', work: storeOutsideCalls({ ...stored, calls }) },
@@ -372,6 +378,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),
     ...(accessLog === undefined ? {} : { accessLog }),
     console: operatorsConsole,
+    tracer,
     onAdministratorSecret: recordSecretUses(answering, now),
     isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
     isStopping: () => isRefusing,

@@ -28,6 +28,7 @@ import type { ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventFilter } from '../engine/store/subscription-options.ts'
 import type { Pool } from '../platform/database/database.ts'
 import type { Egress } from '../platform/outbound/egress.ts'
+import type { Tracer } from '../platform/kit/tracing.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -57,6 +58,7 @@ export interface ProcessorOptions {
   readonly listeners: Listeners
   readonly logger: Logger
   readonly stop: GracefulStop
+  readonly tracer: Tracer
 }
 
 /** The processor role. Relays run from its start; steps run after `beginSteps`. */
@@ -93,6 +95,7 @@ export function startProcessor({
   listeners,
   logger,
   stop,
+  tracer,
 }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
   const { baseUrl, consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl = baseUrl } = configuration
@@ -135,6 +138,7 @@ export function startProcessor({
     parking: { after: configuration.stepParkAfter, retrySeconds: configuration.stepParkedRetrySeconds },
     instance: configuration.instanceId,
     listeners,
+    tracer,
     ...(runner === undefined ? {} : { runner }),
   })
   const relays = channels.map((channel) => {

@@ -4,6 +4,7 @@ import { followErasures } from '../contracts/users/erasures.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { areSameDatabase, createPool, ensureDatabase, type Pool } from '../platform/database/database.ts'
+import type { Tracer } from '../platform/kit/tracing.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { OutsideCalls } from '../platform/outbound/outside-calls.ts'
@@ -24,6 +25,7 @@ interface Opening {
   readonly now: () => Date
   readonly filter: { readonly streamPrefixes: readonly string[] }
   readonly onAppend: (append: EndedAppend) => void
+  readonly tracer: Tracer
 }
 
 /** What every role needs. It closes when the process stops. */
@@ -39,7 +41,7 @@ interface Resources {
 
 /** Connects to both databases and to the event store. From then on the process follows erasures. */
 export async function openResources(opening: Opening): Promise<Resources> {
-  const { configuration, masterKeys, logger, stop, now, filter, onAppend } = opening
+  const { configuration, masterKeys, logger, stop, now, filter, onAppend, tracer } = opening
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
   await Promise.all([
@@ -55,7 +57,7 @@ export async function openResources(opening: Opening): Promise<Resources> {
   stop.onStop('resources', 'vault', () => vault.close())
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
   const guard = createErasureGuard(vault)
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault, guard, now, logger, onAppend })
+  const store = await openEventStore({ url: esdbUrl, catalogue, vault, guard, now, logger, onAppend, tracer })
   stop.onStop('resources', 'event store', () => store.close())
   const from = await clearly('ESDB_URL', () => store.head(filter))
   const ofUsers = followErasures({ store, vault, from, logger })

@@ -3,6 +3,7 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Position } from '../../platform/kit/positions.ts'
+import type { Tracer } from '../../platform/kit/tracing.ts'
 import type { BoundProcess } from './bound-process.ts'
 import type { NewClaim } from './claim-statements.ts'
 import { Claims, type Claimed, type Completion, type Parking } from './claims.ts'
@@ -11,6 +12,7 @@ import { HeardRows } from './heard-rows.ts'
 import type { TodoRow } from './process.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { completionOf, limitsWithin, runStep, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
+import { inStepSpan } from './step-span.ts'
 import { leaseUntil } from './step-timing.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 import { rowsIn, type ListNews } from './wake-ups.ts'
@@ -31,6 +33,7 @@ interface ProcessWorkerOptions {
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
   readonly parking: Parking | undefined
+  readonly tracer: Tracer
   /** Aborts when no further step is to begin. */
   readonly closing: AbortSignal
   /** Aborts steps. */
@@ -344,15 +347,14 @@ export class ProcessWorker implements BudgetMember {
     { todo, failures: before, endedLeases }: Claimed,
     first: Term,
   ): Promise<{ readonly result: StepResult; readonly failures: number; readonly until: string }> {
-    const { aborting, now } = this.#options
+    const { aborting, now, tracer } = this.#options
     let failures = before
     let term = first
     for (;;) {
-      const result = await runStep(
-        step,
-        todo,
-        { now, leaseUntil: term.until, endedLeases, mayCallAgain: !this.#options.closing.aborted },
-        { ...term.limits, signal: aborting },
+      const { until, limits } = term
+      const surroundings = { now, leaseUntil: until, endedLeases, mayCallAgain: !this.#options.closing.aborted }
+      const result = await inStepSpan(tracer, this.process.name, todo, () =>
+        runStep(step, todo, surroundings, { ...limits, signal: aborting }),
       )
       const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
       if (next === undefined) return { result, failures, until: term.until }

@@ -5,11 +5,16 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { RecordedEvent } from '../store/events.ts'
 
 /** The event that makes a step due. The payload of every to-do row contains it. */
-export const Cause = Type.Object({ eventId: Type.String(), correlationId: Type.String() })
+export const Cause = Type.Object({
+  eventId: Type.String(),
+  correlationId: Type.String(),
+  /** W3C Trace Context of the request behind the event. Absent if no request caused it. */
+  traceparent: Type.Optional(Type.String()),
+})
 export type Cause = Readonly<Static<typeof Cause>>
 
-export function causeOf({ id, metadata }: Pick<RecordedEvent, 'id' | 'metadata'>): Cause {
-  return { eventId: id, correlationId: metadata.$correlationId }
+export function causeOf({ id, metadata: { $correlationId, traceparent } }: Pick<RecordedEvent, 'id' | 'metadata'>): Cause {
+  return { eventId: id, correlationId: $correlationId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
 /** Name space of steps. Never changed: the events of a repeated step must keep their ids. */
@@ -29,9 +34,17 @@ interface StepCause extends Cause {
  * The command of a step that only appends. Its id follows from its cause, and its instant comes from the row. So a step
  * that runs again appends the same bytes, and the server answers success to known ids without a comparison of data.
  */
-export function stepCommand({ process, name, eventId, key, correlationId, orgId }: StepCause): CommandContext {
+export function stepCommand({
+  process,
+  name,
+  eventId,
+  key,
+  correlationId,
+  orgId,
+  traceparent,
+}: StepCause): CommandContext {
   const step = key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`
-  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId, process }
+  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId, process, traceparent }
 }
 
 /**
@@ -41,9 +54,9 @@ export function stepCommand({ process, name, eventId, key, correlationId, orgId 
 export function attemptCommand(
   process: string,
   orgId: string | undefined,
-  { eventId, correlationId }: Cause,
+  { eventId, correlationId, traceparent }: Cause,
 ): CommandContext {
-  return { commandId: v7(), correlationId, causationId: eventId, orgId, process }
+  return { commandId: v7(), correlationId, causationId: eventId, orgId, process, traceparent }
 }
 
 /** The command that records the outcome of an attempt. Its id follows from the attempt, so a repeat appends nothing. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Parking } from './claims.ts'
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
+import { noTracer, type Tracer } from '../../platform/kit/tracing.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
 import type { BatchPart } from '../projections/checkpoint-moves.ts'
@@ -42,6 +43,8 @@ export interface WorkersOptions {
   readonly stepLeaseMs?: number
   /** Default: after 20 runs that threw, a try each hour. */
   readonly parking?: Parking
+  /** Default: none. */
+  readonly tracer?: Tracer
   /**
    * Milliseconds after which a worker looks for rows without news. Default 1,000. While this instance fills the list and
    * no other instance listens, it looks every 15 seconds.
@@ -179,6 +182,7 @@ export class Workers {
       stepTimeoutMs: timeoutMs,
       stepLeaseMs: leaseMs,
       parking: this.#options.parking,
+      tracer: this.#options.tracer ?? noTracer,
       closing: this.#closing.signal,
       aborting: this.#aborting.signal,
     })

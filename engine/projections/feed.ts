@@ -190,6 +190,15 @@ export class Feed {
   }
 }
 
+/** The work of each projector, with the traces of the events that it handles. */
+export function* tracedWork(batches: readonly MemberBatch[]) {
+  for (const { member, events } of batches) {
+    const handled = events.filter(({ type }) => handlerOf(member.projector, type) !== undefined)
+    const traceparents = handled.map(({ metadata }) => metadata.traceparent)
+    yield { name: `project ${member.projector.name}` as const, traceparents }
+  }
+}
+
 /** A handler that throws is called again for the batch. */
 function isUrgent(projector: Projector, handler: Handler, event: RecordedEvent): boolean {
   if (projector.isUrgent === undefined) return false

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
+import type { Tracer } from '../../platform/kit/tracing.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
@@ -21,6 +22,8 @@ export interface ProjectionRunnerOptions {
   readonly skips?: Skips
   /** Milliseconds for which events that make nothing urgent may wait for others, to share a batch. Default 0. */
   readonly gatherMs?: number
+  /** Default: none. */
+  readonly tracer?: Tracer
   /** Interval of the heartbeat, and of the search for free locks, in milliseconds. Default 1,000. */
   readonly heartbeatMs?: number
   /** The read models' database no longer exists. Called once. */

@@ -1,6 +1,7 @@
 import { limited, within } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import { inSpansOf, noTracer } from '../../platform/kit/tracing.ts'
 import type { EventHead } from '../store/errors.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type Wanted,
 } from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
-import { isSkipped, type Member } from './feed.ts'
+import { isSkipped, tracedWork, type Member } from './feed.ts'
 import type { JoinedOptions } from './joined-writes.ts'
 import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
@@ -68,7 +69,7 @@ export class ProjectionRunner {
       if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
       this.#runs.set(projector.name, newRun(projector))
     }
-    const { pool, writePool = pool, logger, eventStore, filter, skips, gatherMs } = options
+    const { pool, writePool = pool, logger, eventStore, filter, skips, gatherMs, tracer = noTracer } = options
     const writes = {
       written: (entries: readonly PartOfMember[], changed: readonly string[]) => this.#written(entries, changed),
       lost: (member: Member) => {
@@ -84,7 +85,7 @@ export class ProjectionRunner {
     this.#readings = new LogReadings(
       { eventStore, filter, batchSize, gatherMs, isAwaited: () => this.#awaited > 0 },
       {
-        write: (batches) => this.#writer.write(batches),
+        write: (batches) => inSpansOf(tracer, tracedWork(batches), () => this.#writer.write(batches)),
         caughtUp: (members) => this.#markLive(members),
         undecodable: (members, head, error) => this.#undecodable(members, head, error),
         broke: (members, error) => this.#broke(members, error),

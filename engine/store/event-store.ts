@@ -5,7 +5,7 @@ import {
   type AppendTiming,
   type AppendWatch,
 } from './appending.ts'
-import type { Catalogue } from './catalogue.ts'
+import { categoryOf, type Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { EventKeys } from './event-keys.ts'
 import { isSystemEvent, type StoredEvent, type StoredRecord } from './decoding.ts'
@@ -32,6 +32,7 @@ import {
 } from './events.ts'
 import { nextRevision, type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { inSpan, inSpansOf, noTracer, traceInProgress, type Tracer } from '../../platform/kit/tracing.ts'
 import { LeaderWatch, toleratedMs } from './leader-watch.ts'
 import { newestOf, passes, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
@@ -78,6 +79,8 @@ export interface EventStoreOptions extends StoreLimits {
   readonly logger?: StoreLogger
   /** Called after each append of this process. It must not throw. */
   readonly onAppend?: (append: EndedAppend) => void
+  /** Default: none. */
+  readonly tracer?: Tracer
 }
 
 export interface EndedAppend {
@@ -139,6 +142,7 @@ export class EventStore {
   readonly #appendTiming: AppendTiming
   readonly #readTiming: ReadTiming
   readonly #watch: AppendWatch
+  readonly #tracer: Tracer
   readonly #loads = new WeakMap<object, SharedReads<Loaded<unknown>>>()
 
   constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection, shared?: Shared) {
@@ -147,6 +151,7 @@ export class EventStore {
     this.#catalogue = options.catalogue
     this.#connection = connection
     this.#now = options.now ?? (() => new Date())
+    this.#tracer = options.tracer ?? noTracer
     this.#logger = options.logger
     this.#shared = shared ?? {
       cache: newCache(),
@@ -185,7 +190,8 @@ export class EventStore {
     const loads = this.#loads.get(fold) ?? new SharedReads<Loaded<unknown>>()
     this.#loads.set(fold, loads)
     // Each read of these is one of this fold.
-    return (await loads.get(stream, () => this.#load(target))) as Loaded<State>
+    const read = () => inSpan(this.#tracer, `read ${fold.category}`, {}, () => this.#load(target))
+    return (await loads.get(stream, read)) as Loaded<State>
   }
 
   async #load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
@@ -291,7 +297,7 @@ export class EventStore {
     let followedIn: FollowedTime | undefined
     try {
       try {
-        appended = await this.#write(encoded)
+        appended = await this.#traced(encoded, context)
       } finally {
         followedIn = ended(appended?.revision ?? 'no_stream')
       }
@@ -318,7 +324,10 @@ export class EventStore {
 
   /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */
   async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
-    return this.#write(await this.#codec.encodeRaw(events, { stream, expected }))
+    const traceparents = events.map(({ metadata }) => metadata.traceparent)
+    return inSpansOf(this.#tracer, [{ name: `append ${categoryOf(stream)}`, traceparents }], () =>
+      this.#codec.encodeRaw(events, { stream, expected }).then((encoded) => this.#write(encoded)),
+    )
   }
 
   /**
@@ -573,6 +582,18 @@ export class EventStore {
     const forget = () => void this.#shared.subscriptions.delete(subscription)
     subscription.ended.then(forget, forget)
     return subscription
+  }
+
+  #traced(encoded: EncodedAppend, { orgId, traceparent }: CommandContext): Promise<Appended> {
+    if (this.#tracer === noTracer) return this.#write(encoded)
+    const { stream, events } = encoded
+    const attributes = {
+      'platform.organisation.id': orgId,
+      'platform.stream': stream,
+      'platform.event.types': [...new Set(events.map(({ type }) => type))],
+    }
+    const parent = traceInProgress() ?? traceparent
+    return inSpan(this.#tracer, `append ${categoryOf(stream)}`, { parent, attributes }, () => this.#write(encoded))
   }
 
   async #write(encoded: EncodedAppend): Promise<Appended> {

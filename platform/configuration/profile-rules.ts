@@ -56,6 +56,7 @@ export interface CheckedSettings {
   readonly sesEndpoint?: string | undefined
   readonly slackApiUrl?: string | undefined
   readonly slackBotToken?: string | undefined
+  readonly otelEndpoint?: string | undefined
   readonly failpoint?: string | undefined
   readonly masterKeys?: string | undefined
   readonly trustedProxies: readonly string[]
@@ -222,6 +223,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['KEYCLOAK_BASE_URL', settings.keycloakBaseUrl],
     ['SES_ENDPOINT', settings.sesEndpoint],
     ['SLACK_API_URL', settings.slackApiUrl],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', settings.otelEndpoint],
   ] as const
   return [
     ['BASE_URL', baseUrl],

@@ -97,6 +97,37 @@ export function integers(unit = '') {
   }
 }
 
+/** A number from 0 to 1. */
+export function fraction() {
+  return {
+    schema: Type.Number({ minimum: 0, maximum: 1 }),
+    mustBe: 'a number from 0 to 1',
+    unit: '',
+    read: (given: string) => (/^\d(?:\.\d{1,15})?$/.test(given) ? Number(given) : Number.NaN),
+  }
+}
+
+const header = /^([A-Za-z0-9!#$&'*+.^_`|~-]{1,255})=([\x21-\x2b\x2d-\x7e]{0,4096})$/
+
+/** Headers of HTTP in the form of OpenTelemetry: `name=value` pairs with percent-encoded values. */
+export function headerList() {
+  return {
+    schema: Type.Record(Type.String(), Type.String({ pattern: '^[\\x20-\\x7e]*$' })),
+    mustBe: 'name=value pairs, separated by commas, with percent-encoded values',
+    unit: '',
+    read: (given: string) => {
+      const pairs = given.split(',').filter((pair) => pair.trim() !== '')
+      const read = pairs.map((pair) => header.exec(pair.trim()) ?? [])
+      if (read.some(([, name]) => name === undefined)) return undefined
+      try {
+        return Object.fromEntries(read.map(([, name = '', value = '']) => [name.toLowerCase(), decodeURIComponent(value)]))
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
 export function texts(mustBe: string, isEntry: (text: string) => boolean) {
   return {
     schema: Type.Array(Type.String(), { maxItems: 200 }),

@@ -6,6 +6,7 @@ import type { Health } from '../observability/health.ts'
 import type { LogFields, Logger } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { closeGently } from '../kit/early-answers.ts'
+import { noTracer, type Tracer } from '../kit/tracing.ts'
 import { problem, type Problem } from './problems.ts'
 import { createAuthorization, type Access, type Caller, type SecretUse, type VerifyToken } from './access.ts'
 import type { ActorReader } from './actor-readers.ts'
@@ -31,6 +32,7 @@ import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { mountService, type Service } from './service.ts'
 import type { AccessLog, IsErased } from './shown-content.ts'
+import { addTracing } from './tracing.ts'
 import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
@@ -68,6 +70,8 @@ export interface ApplicationOptions {
   readonly checkReplies?: boolean
   /** Milliseconds of a monotonic clock, for rate limits. */
   readonly clockMs?: () => number
+  /** Default: none. */
+  readonly tracer?: Tracer
   /** Semantic version of the contract, sent as API-Version. */
   readonly version?: string
 }
@@ -149,8 +153,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     'rateLimits',
     createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
   )
-  for (const name of ['caller', 'correlationId', 'traceparent', 'documentedBase', 'sentNames', 'shown'] as const)
-    app.decorateRequest(name)
+  for (const name of ['caller', 'documentedBase', 'sentNames', 'shown'] as const) app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {
     methods.add(url, method)
@@ -161,6 +164,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     access === 'public' || form !== undefined ? strangersBodyLimit : defaultBodyLimit,
   )
   allowOrigins(app, configuration.corsOrigins, methods)
+  addTracing(app, options.tracer ?? noTracer)
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
   // Runs before the body is read: for an unknown address, the type and form of the body do not matter.
@@ -233,8 +237,6 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   const authorize = createAuthorization({ ...options, personOf: options.console?.personOf })
   app.addHook('onRequest', async (request, reply) => {
     const { config } = request.routeOptions
-    request.correlationId = randomUUID()
-    request.traceparent = traceparentFrom(request.headers['traceparent'])
     request.documentedBase = config.documentedBase ?? ''
     reply.headers({
       ...commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }),

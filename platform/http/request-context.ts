@@ -21,12 +21,20 @@ export function requestIdFrom(header: string | readonly string[] | undefined): s
   return typeof header === 'string' && acceptableRequestId.test(header) ? header : randomUUID()
 }
 
-/** Continues the caller's trace with a span of our own; a malformed or missing header starts a trace. */
-export function traceparentFrom(header: string | readonly string[] | undefined): string {
+type Header = string | readonly string[] | undefined
+
+/** The caller's `traceparent`, in version 00. Undefined if it is missing or malformed. */
+export function callersTraceparent(header: Header): string | undefined {
   const match = typeof header === 'string' && header.length <= 512 ? validTraceparent.exec(header) : null
-  const traceId = match?.[1] ?? randomUUID().replaceAll('-', '')
+  return match === null ? undefined : `00-${match[1]}-${match[2]}-${match[3]}`
+}
+
+/** Continues the caller's trace with an id of our own. A malformed or missing header starts a trace. */
+export function traceparentFrom(header: Header): string {
+  const callers = callersTraceparent(header)
+  const traceId = callers === undefined ? randomUUID().replaceAll('-', '') : traceIdOf(callers)
   const spanId = randomUUID().replaceAll('-', '').slice(16)
-  return `00-${traceId}-${spanId}-${match?.[3] ?? '01'}`
+  return `00-${traceId}-${spanId}-${callers?.slice(-2) ?? '01'}`
 }
 
 export function traceIdOf(traceparent: string): string {

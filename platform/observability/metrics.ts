@@ -52,6 +52,8 @@ export interface Metrics {
   /** A call to a system outside that has ended. */
   countCall(call: CountedCall): void
   countAppend(append: { readonly outcome: string }): void
+  /** Spans of this process that have ended. */
+  countSpans(ended: { readonly outcome: 'exported' | 'dropped'; readonly spans: number }): void
   register(gauge: GaugeDefinition): void
   /** All figures in `metricsType`. Scrapes within a second share one text, and so one run of the health checks. */
   text(): Promise<string>
@@ -122,7 +124,17 @@ export function createMetrics(options: { readonly health: Health; readonly now?:
     registers: [registry],
   })
 
+  const spansEnded = new Counter({
+    name: 'trace_spans_total',
+    help: 'Spans of this process, by whether the collector of traces has them.',
+    labelNames: ['outcome'] satisfies LabelName[],
+    registers: [registry],
+  })
+
   return {
+    countSpans({ outcome, spans }) {
+      spansEnded.inc({ outcome }, spans)
+    },
     countAppend({ outcome }) {
       appends.inc({ outcome })
     },

@@ -13,7 +13,7 @@ import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundR
 import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
 import { skipInterimAnswers } from './interim-answers.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
-import { OutsideCalls, type CallEnd, type OutsideSystem } from './outside-calls.ts'
+import { OutsideCalls, type CallEnd, type OpenCall, type OutsideSystem, type UncountedSystem } from './outside-calls.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
 export interface EgressRequest {
@@ -103,15 +103,25 @@ const variables: { readonly [Purpose in EgressPurpose]?: string } = {
   mail: 'SES_ENDPOINT',
   chat: 'SLACK_API_URL',
   witness: 'WITNESSES',
+  traces: 'OTEL_EXPORTER_OTLP_ENDPOINT',
 }
 
-/** The systems outside, by the purpose of a call. */
-const systems: { readonly [Purpose in EgressPurpose]?: OutsideSystem } = {
+/** The called systems, by the purpose of a call. The export of spans makes no spans. */
+const systems: { readonly [Purpose in EgressPurpose]: OutsideSystem | UncountedSystem | undefined } = {
   provider: 'provider',
   identity: 'identity_provider',
   mail: 'mail',
   chat: 'chat',
+  webhook: 'webhook',
+  'client-keys': 'client_keys',
+  image: 'image',
+  service: 'service',
+  witness: 'witness',
+  traces: undefined,
 }
+
+/** These calls get the header `traceparent` of W3C Trace Context, but never `tracestate` and `baggage`. */
+const continuing: ReadonlySet<EgressPurpose> = new Set(['provider', 'mail', 'webhook', 'service'])
 
 /**
  * The only way for outbound calls: address check on connecting, no redirects, limits on time and bytes, one circuit per
@@ -143,14 +153,14 @@ export function createEgress({
       const waitMs = heldForMs(request.purpose) || breaker.waitMs(circuit)
       if (waitMs > 0) throw ofHost(url, new EgressError('circuit_open', { retryAfterMs: waitMs }))
       const system = systems[request.purpose]
-      const end = system === undefined ? undefined : calls.begin(system)
+      const call = system === undefined ? undefined : calls.begin(system, url.host)
       try {
-        const response = await send(url, request, end)
+        const response = await send(url, request, call)
         breaker.report(circuit, 'success')
         return response
       } catch (error) {
         const failure = ofHost(url, toEgressError(error))
-        end?.({ error: failure })
+        call?.end({ error: failure })
         if (failure.code === 'address_forbidden')
           logger?.warn(
             {
@@ -193,10 +203,12 @@ export function createEgress({
 
   async function send(
     url: URL,
-    { method = 'GET', headers = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest,
-    end: ((how: CallEnd) => void) | undefined,
+    { method = 'GET', headers: given = {}, body = null, timeoutMs, maxBytes, purpose, lane, signal }: EgressRequest,
+    call: OpenCall | undefined,
   ): Promise<EgressResponse> {
     const ending = endAfter(timeoutMs, signal)
+    const traceparent = continuing.has(purpose) ? call?.traceparent : undefined
+    const headers = traceparent === undefined ? given : { ...given, traceparent }
     const asked = {
       path: `${url.pathname}${url.search}`,
       method,
@@ -211,7 +223,7 @@ export function createEgress({
       // The time limit applies until the last byte.
       answer.body.once('close', () => {
         ending.release()
-        end?.(endOf(answer))
+        call?.end(endOf(answer))
       })
       return toResponse(answer, maxBytes)
     } catch (error) {

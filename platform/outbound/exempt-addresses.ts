@@ -3,7 +3,8 @@ import type { OwnServerSettings } from './own-servers.ts'
 
 /**
  * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
- * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail`, `chat` and `witness`. It always applies to the
+ * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail`, `chat`,
+ * `witness` and `traces` (collector of spans). It always applies to the
  * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
  * whatever EGRESS_ALLOW contains.
  */
@@ -17,6 +18,7 @@ export type EgressPurpose =
   | 'mail'
   | 'chat'
   | 'witness'
+  | 'traces'
 
 /** For each purpose, the origins that the configuration names for it. */
 export function exemptOrigins(
@@ -35,6 +37,7 @@ export function exemptOrigins(
     usersBaseUrl,
     sesEndpoint,
     slackApiUrl,
+    otelEndpoint,
     witnesses,
   } = configuration
   return {
@@ -45,6 +48,7 @@ export function exemptOrigins(
     identity: originsOf(keycloakBaseUrl),
     mail: originsOf(sesEndpoint),
     chat: originsOf(slackApiUrl),
+    traces: originsOf(otelEndpoint),
     witness: originsOf(...witnesses.map(({ address }) => address)),
     service: originsOf(
       baseUrl,

@@ -1,10 +1,14 @@
 import { memberOf } from './outside-answers.ts'
 import { toEgressError } from './egress-error.ts'
 import { errorOf, type ErrorSummary } from './error-of.ts'
+import { noTracer, traceInProgress, type Span, type SpanAttributes, type Tracer } from '../kit/tracing.ts'
 
 /** The systems outside that the platform calls by its own configuration. Receivers of tenants are not among them. */
 export const outsideSystems = ['provider', 'mail', 'chat', 'object_store', 'identity_provider'] as const
 export type OutsideSystem = (typeof outsideSystems)[number]
+
+/** Systems whose calls have a span, but no figures: receivers of tenants, and the platform itself. */
+export type UncountedSystem = 'webhook' | 'client_keys' | 'image' | 'service' | 'witness'
 
 /**
  * - `refused`: it answered that it does not do this (HTTP 4xx, a refused recipient).
@@ -15,6 +19,14 @@ export type CallOutcome = (typeof callOutcomes)[number]
 
 /** The end of a call: the status of HTTP or SMTP, or the error of a call without an answer. */
 export type CallEnd = { readonly status: number } | { readonly error: unknown }
+
+/** A call that has begun. */
+export interface OpenCall {
+  /** W3C Trace Context of the call. Undefined if no request has caused it. */
+  readonly traceparent: string | undefined
+  /** Call it once, when the call has ended. Calls after the first are ignored. */
+  readonly end: (end: CallEnd) => void
+}
 
 export interface CountedCall {
   readonly system: OutsideSystem
@@ -45,6 +57,7 @@ export class OutsideCalls {
   readonly #onCall: (call: CountedCall) => void
   readonly #now: () => number
   readonly #clock: () => Date
+  readonly #tracer: Tracer
 
   /**
    * @param now milliseconds of a monotonic clock
@@ -54,21 +67,36 @@ export class OutsideCalls {
     onCall = () => undefined,
     now = () => performance.now(),
     clock = () => new Date(),
+    tracer = noTracer,
   }: {
     readonly onCall?: (call: CountedCall) => void
     readonly now?: () => number
     readonly clock?: () => Date
+    readonly tracer?: Tracer
   } = {}) {
     this.#onCall = onCall
     this.#now = now
     this.#clock = clock
+    this.#tracer = tracer
     this.#systems = new Map(
       outsideSystems.map((system) => [system, { news: nothingOf(system), isSilent: false, open: new Set() }]),
     )
   }
 
-  /** Call the result once, when the call has ended. Calls after the first are ignored. */
-  begin(system: OutsideSystem): (end: CallEnd) => void {
+  /** @param host of the server, if the call knows it */
+  begin(system: OutsideSystem | UncountedSystem, host?: string): OpenCall {
+    const span = this.#spanOf(system, host)
+    const counted = isCounted(system) ? this.#count(system) : undefined
+    return {
+      traceparent: span?.traceparent ?? traceInProgress(),
+      end(end) {
+        counted?.(end)
+        span?.end(endOfSpan(end))
+      },
+    }
+  }
+
+  #count(system: OutsideSystem): (end: CallEnd) => void {
     const state = this.#stateOf(system)
     const call = { sinceMs: this.#now() }
     state.open.add(call)
@@ -79,6 +107,12 @@ export class OutsideCalls {
       this.#note(state, outcome, end)
       this.#onCall({ system, outcome, durationMs: this.#now() - call.sinceMs })
     }
+  }
+
+  #spanOf(system: string, host: string | undefined): Span | undefined {
+    const parent = traceInProgress()
+    if (parent === undefined || this.#tracer === noTracer) return undefined
+    return this.#tracer.start(`call ${system}`, { parent, kind: 'client', attributes: { 'server.address': host } })
   }
 
   /** Whether the last call of a system had no answer, or one has waited for it so long. */
@@ -130,6 +164,20 @@ export class OutsideCalls {
     if (state === undefined) throw new TypeError(`there is no system ${system}`)
     return state
   }
+}
+
+function isCounted(system: OutsideSystem | UncountedSystem): system is OutsideSystem {
+  return outsideSystems.some((counted) => counted === system)
+}
+
+function endOfSpan(end: CallEnd): SpanAttributes {
+  const outcome = { 'platform.outcome': outcomeOf(end) ?? 'aborted' }
+  if (!('error' in end)) {
+    const failed = end.status >= 400 ? { 'error.type': String(end.status) } : {}
+    return { ...outcome, ...failed, 'http.response.status_code': end.status }
+  }
+  const { class: name, code } = errorOf(end.error)
+  return { ...outcome, 'error.type': code ?? name }
 }
 
 function nothingOf(system: OutsideSystem): SystemNews {

@@ -32,6 +32,7 @@ export type OwnServerSettings = Pick<
   | 'smtpUrl'
   | 'sesEndpoint'
   | 'slackApiUrl'
+  | 'otelEndpoint'
   | 'esdbUrl'
   | 'databaseUrl'
   | 'vaultDatabaseUrl'
@@ -126,7 +127,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     aiReviewBaseUrl,
     usersBaseUrl,
   } = settings
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl, smtpUrl, sesEndpoint, slackApiUrl } = settings
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl, smtpUrl, sesEndpoint, slackApiUrl, otelEndpoint } = settings
   const mailServer = smtpUrl === undefined ? undefined : readSmtpAddress(smtpUrl)
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
   const httpAddresses = [
@@ -142,6 +143,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     keycloakBaseUrl,
     sesEndpoint,
     slackApiUrl,
+    otelEndpoint,
   ]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },

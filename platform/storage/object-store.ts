@@ -266,7 +266,7 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey, calls }: Obj
 function noteCalls(client: S3Client, calls: OutsideCalls): void {
   client.middlewareStack.add(
     (next) => async (args) => {
-      const end = calls.begin('object_store')
+      const { end } = calls.begin('object_store')
       try {
         const answered = await next(args)
         const status = memberOf(answered.response, 'statusCode')

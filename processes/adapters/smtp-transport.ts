@@ -93,7 +93,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       const { promise: ended, resolve } = Promise.withResolvers<false>()
       signal.addEventListener('abort', () => resolve(false), { once: true })
       if (signal.aborted) return false
-      const end = egress.calls.begin('mail')
+      const { end } = egress.calls.begin('mail')
       signal.addEventListener('abort', () => end({ error: signal.reason }), { once: true })
       const verified = pool.verify().then(
         () => {
@@ -112,7 +112,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
   }
 
   async function attempt(mail: SendMailOptions & { readonly signal: AbortSignal }): Promise<SendOutcome> {
-    const end = egress.calls.begin('mail')
+    const { end } = egress.calls.begin('mail')
     try {
       const { messageId, response } = await pool.sendMail(mail)
       const status = Number(response.slice(0, 3))

@@ -44,7 +44,7 @@ describe('systems outside', () => {
     const calls = new OutsideCalls()
     const stored = storeOutsideCalls({ calls, pool, logger, everyMs: 20 })
     closers.push(() => stored.close())
-    return { calls, fail: () => calls.begin('chat')({ status: 503 }) }
+    return { calls, fail: () => calls.begin('chat').end({ status: 503 }) }
   }
 
   it('fail after three calls in a row that failed, in any processes, until one succeeds in any', async () => {
@@ -59,7 +59,7 @@ describe('systems outside', () => {
     const failing = { status: 'failing', failures: 3, error: { class: 'Answer', code: '503', host: null } }
     await vi.waitFor(async () => expect(await systemNamed('chat')).toMatchObject(failing), eventually)
     expect((await systemNamed('chat'))?.failingSince).toBeInstanceOf(Date)
-    other.calls.begin('chat')({ status: 200 })
+    other.calls.begin('chat').end({ status: 200 })
     const well = { status: 'ok', failures: 0, failingSince: null, error: null }
     await vi.waitFor(async () => expect(await systemNamed('chat')).toMatchObject(well), eventually)
     expect((await systemNamed('chat'))?.lastSuccessAt).toBeInstanceOf(Date)
@@ -69,7 +69,7 @@ describe('systems outside', () => {
     const calls = new OutsideCalls()
     const away = createPool({ url: 'postgres://nobody@127.0.0.1:1/none', max: 1 })
     const lost = storeOutsideCalls({ calls, pool: away, logger, everyMs: 10 })
-    for (let time = 0; time < 3; time += 1) calls.begin('mail')({ status: 500 })
+    for (let time = 0; time < 3; time += 1) calls.begin('mail').end({ status: 500 })
     await lost.first
     await lost.close()
     await away.end()

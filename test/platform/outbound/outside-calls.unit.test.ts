@@ -10,7 +10,7 @@ function collector() {
     now: () => clock.ms,
     clock: () => new Date(clock.ms),
   })
-  return { clock, counted, calls, end: (how: CallEnd) => calls.begin('provider')(how) }
+  return { clock, counted, calls, end: (how: CallEnd) => calls.begin('provider').end(how) }
 }
 const reply = (responseCode: number) => ({ error: Object.assign(new Error('canary'), { responseCode }) })
 const noAnswer = { error: new EgressError('connect') }
@@ -51,7 +51,7 @@ describe('the outcomes of calls', () => {
 
   it('count each call once, with its duration', () => {
     const { clock, counted, calls } = collector()
-    const end = calls.begin('mail')
+    const { end } = calls.begin('mail')
     clock.ms = 30
     for (let time = 0; time < 2; time += 1) end({ status: 250 })
     expect(counted).toEqual([{ system: 'mail', outcome: 'ok', durationMs: 30 }])
@@ -111,7 +111,7 @@ it('a system is suspect while its last call had no answer, or a call waits for o
   calls.take()
   expect(isSuspect()).toBe(true)
   end({ status: 200 })
-  const waiting = calls.begin('provider')
+  const { end: waiting } = calls.begin('provider')
   expect(isSuspect()).toBe(false)
   clock.ms = 2_000
   expect(isSuspect()).toBe(true)
