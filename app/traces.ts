@@ -13,7 +13,7 @@ interface Traces {
 }
 
 /**
- * The only place that loads OpenTelemetry, and only if there is a collector.
+ * The only place that loads the SDK of OpenTelemetry, and only if there is a collector.
  * @param instanceId UUID of the process
  */
 export async function openTraces(configuration: Configuration, metrics: Metrics, instanceId: string): Promise<Traces> {

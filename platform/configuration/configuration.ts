@@ -479,6 +479,24 @@ const settings = {
     meaning: 'How many witnesses must have signed the checkpoint of a proof. Later than ten minutes, `/health` warns',
     shownDefault: 'all',
   }),
+  otelEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', address(http), {
+    meaning:
+      'Collector of traces (OTLP over HTTP), without `/v1/traces`. In production by https, except on loopback. Without it there are no spans, and the SDK of OpenTelemetry is not loaded',
+  }),
+  otelHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', headerList(), '', {
+    meaning: 'Headers for the collector: `name=value` pairs, separated by commas, with percent-encoded values',
+    isSecret: true,
+  }),
+  otelServiceName: setting('OTEL_SERVICE_NAME', text({ maxLength: 255 }), 'clinical-assessment-platform', {
+    meaning: 'Name of the platform in traces',
+  }),
+  otelTracesSampler: setting('OTEL_TRACES_SAMPLER', oneOf(...traceSamplers), 'parentbased_always_on', {
+    meaning:
+      'Which traces are exported. `parentbased_`: a caller that sends `traceparent` has decided, and the rest of the name is for other requests',
+  }),
+  otelTracesSamplerArg: setting('OTEL_TRACES_SAMPLER_ARG', fraction(), '1', {
+    meaning: 'The part of traces that `traceidratio` exports, from 0 to 1',
+  }),
   processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Process workers of one instance' }),
   instanceId: optional('INSTANCE_ID', text(), {
     meaning:
@@ -498,24 +516,6 @@ const settings = {
   }),
   readYourWritesMs: setting('READ_YOUR_WRITES_MS', integer(0, 10_000, 'ms'), '500', {
     meaning: 'Longest time that a write waits until the read models contain it',
-  }),
-  otelEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', address(http), {
-    meaning:
-      'Collector of traces (OTLP over HTTP), without `/v1/traces`. In production by https, except on loopback. Without it there are no traces, and no OpenTelemetry is loaded',
-  }),
-  otelHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', headerList(), '', {
-    meaning: 'Headers for the collector: `name=value` pairs, separated by commas, with percent-encoded values',
-    isSecret: true,
-  }),
-  otelServiceName: setting('OTEL_SERVICE_NAME', text({ maxLength: 255 }), 'clinical-assessment-platform', {
-    meaning: 'Name of the platform in traces',
-  }),
-  otelTracesSampler: setting('OTEL_TRACES_SAMPLER', oneOf(...traceSamplers), 'parentbased_always_on', {
-    meaning:
-      'Which traces are exported. `parentbased_`: a caller that sends `traceparent` has decided, and the rest of the name is for other requests',
-  }),
-  otelTracesSamplerArg: setting('OTEL_TRACES_SAMPLER_ARG', fraction(), '1', {
-    meaning: 'The part of traces that `traceidratio` exports, from 0 to 1',
   }),
   failpoint: optional('FAILPOINT', text({ pattern: '^[a-z][a-z0-9-]{0,63}$' }, 'the name of a failpoint'), {
     meaning: 'Name of the place at which the process kills itself, for crash tests. Development only',

@@ -60,7 +60,7 @@ export interface SpanStart {
   readonly attributes?: SpanAttributes
 }
 
-/** Without OTEL_EXPORTER_OTLP_ENDPOINT it is `noTracer`, and no OpenTelemetry is loaded. */
+/** Without OTEL_EXPORTER_OTLP_ENDPOINT it is `noTracer`, and the SDK of OpenTelemetry is not loaded. */
 export interface Tracer {
   start(name: SpanName, start: SpanStart): Span
 }

@@ -192,6 +192,11 @@ const packageRules: readonly { readonly of: string; readonly by: readonly string
   })),
   // It types the names of all labels, which must not be personal.
   { of: 'prom-client', by: ['platform/observability/metrics.ts'] },
+  // Only `app/traces.ts` loads the first one, if there is a collector. The others have its types.
+  {
+    of: '@opentelemetry/',
+    by: ['open-telemetry.ts', 'otlp-json.ts', 'span-export.ts'].map((file) => `platform/observability/${file}`),
+  },
 ]
 
 const pureFiles = [

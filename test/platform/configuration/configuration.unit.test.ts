@@ -319,6 +319,7 @@ describe('rules between variables', () => {
     ['KEYCLOAK_BASE_URL', keycloakEnv('http://login.test')],
     ['SES_ENDPOINT', { ...ses, SES_ENDPOINT: 'http://email.test' }],
     ['SLACK_API_URL', slack('http://slack.test/api/')],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.test:4318' }],
     ['KEYCLOAK_CLIENT_SECRET', { ...keycloakEnv('https://login.test'), KEYCLOAK_CLIENT_SECRET: 'short' }],
     ...[
       Buffer.alloc(32),

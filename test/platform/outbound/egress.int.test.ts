@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../../platform/outbound/egress.ts'
 import { EgressError } from '../../../platform/outbound/egress-error.ts'
+import { withinTrace } from '../../../platform/kit/tracing.ts'
 import { startTlsFront } from '../../support/tls-front.ts'
 
 const closers: (() => Promise<unknown>)[] = []
@@ -484,6 +485,23 @@ describe('the circuit', () => {
     }
     for (let index = 0; index < 4; index += 1)
       expect((await failure(egress.request('http://169.254.169.254/', limits))).code).toBe('address_forbidden')
+  })
+})
+
+describe('the trace of a request', () => {
+  it('continues in calls to providers, mail APIs, webhooks and own services, and in no other call', async () => {
+    const { origin } = await serve((request, response) => response.end(String(request.headers['traceparent'])))
+    const named = ['provider', 'mail', 'webhook', 'service'] as const
+    const others = ['identity', 'chat', 'client-keys', 'image', 'witness', 'traces'] as const
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    const egress = open()
+    const sent = async (purpose: EgressRequest['purpose']) =>
+      (await egress.request(origin, { ...limits, purpose })).text()
+    for (const purpose of named) {
+      expect(await withinTrace(traceparent, () => sent(purpose))).toBe(traceparent)
+      expect(await sent(purpose)).toBe('undefined')
+    }
+    for (const purpose of others) expect(await withinTrace(traceparent, () => sent(purpose))).toBe('undefined')
   })
 })
 

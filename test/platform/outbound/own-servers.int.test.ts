@@ -76,6 +76,7 @@ const settings: readonly (readonly [name: string, env: (port: number) => Environ
   ['SMTP_URL', (port) => ({ SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_FROM: 'no-reply@clinic.test' })],
   ['SES_ENDPOINT', (port) => ({ ...ses, SES_ENDPOINT: `http://127.0.0.1:${port}` })],
   ['SLACK_API_URL', (port) => ({ SLACK_API_URL: `http://127.0.0.1:${port}/api/`, SLACK_BOT_TOKEN: 'x' })],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', (port) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })],
   ...['BASE_URL', 'AUTH_BASE_URL', 'CLINICAL_BASE_URL', 'CONSENT_BASE_URL', 'AI_REVIEW_BASE_URL'].map(
     (name) => [name, (port: number) => ({ [name]: `http://127.0.0.1:${port}/base` })] as const,
   ),
