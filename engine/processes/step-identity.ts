@@ -13,7 +13,10 @@ export const Cause = Type.Object({
 })
 export type Cause = Readonly<Static<typeof Cause>>
 
-export function causeOf({ id, metadata: { $correlationId, traceparent } }: Pick<RecordedEvent, 'id' | 'metadata'>): Cause {
+export function causeOf({
+  id,
+  metadata: { $correlationId, traceparent },
+}: Pick<RecordedEvent, 'id' | 'metadata'>): Cause {
   return { eventId: id, correlationId: $correlationId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 

@@ -120,7 +120,9 @@ export function headerList() {
       const read = pairs.map((pair) => header.exec(pair.trim()) ?? [])
       if (read.some(([, name]) => name === undefined)) return undefined
       try {
-        return Object.fromEntries(read.map(([, name = '', value = '']) => [name.toLowerCase(), decodeURIComponent(value)]))
+        return Object.fromEntries(
+          read.map(([, name = '', value = '']) => [name.toLowerCase(), decodeURIComponent(value)]),
+        )
       } catch {
         return undefined
       }

@@ -24,7 +24,11 @@ export function createTracer(settings: SamplerSettings, take: TakeSpan): Tracer 
   const tracer = provider.getTracer('platform')
   return {
     start(name, { parent, kind, attributes = {} }) {
-      const span = tracer.startSpan(name, { kind: kinds[kind ?? 'internal'], attributes: { ...attributes } }, contextOf(parent))
+      const span = tracer.startSpan(
+        name,
+        { kind: kinds[kind ?? 'internal'], attributes: { ...attributes } },
+        contextOf(parent),
+      )
       const { traceId, spanId, traceFlags } = span.spanContext()
       let isOpen = true
       return {

@@ -12,7 +12,10 @@ export interface SpanSource {
  * The body of a request to `/v1/traces`: an `ExportTraceServiceRequest` in the JSON encoding of OTLP 1.x. Our spans have
  * no events, links and messages. So it writes none, whatever the span contains.
  */
-export function otlpBody({ serviceName, serviceVersion, instanceId }: SpanSource, spans: readonly ReadableSpan[]): string {
+export function otlpBody(
+  { serviceName, serviceVersion, instanceId }: SpanSource,
+  spans: readonly ReadableSpan[],
+): string {
   const resource = {
     'service.name': serviceName,
     'service.version': serviceVersion,

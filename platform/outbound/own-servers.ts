@@ -127,7 +127,16 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     aiReviewBaseUrl,
     usersBaseUrl,
   } = settings
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl, smtpUrl, sesEndpoint, slackApiUrl, otelEndpoint } = settings
+  const {
+    s3Endpoint,
+    s3PublicEndpoint,
+    providerBaseUrl,
+    keycloakBaseUrl,
+    smtpUrl,
+    sesEndpoint,
+    slackApiUrl,
+    otelEndpoint,
+  } = settings
   const mailServer = smtpUrl === undefined ? undefined : readSmtpAddress(smtpUrl)
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
   const httpAddresses = [
