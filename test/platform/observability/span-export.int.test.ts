@@ -32,7 +32,7 @@ function exportTo(endpoint: string) {
   return {
     counts,
     close: () => spans.close(),
-    end(times: number) {
+    end: (times: number) => {
       for (let time = 0; time < times; time += 1) tracer.start('read patient', { parent: undefined }).end()
     },
   }
