@@ -9,6 +9,7 @@ import type { ChunkStore } from '../../platform/backup/chunks.ts'
 import type { Entry } from '../../platform/backup/index-lines.ts'
 import type { Manifest } from '../../platform/backup/manifests.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { exportsPrefix } from '../../processes/audit/export-runs.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
 import { ifPresent } from '../../platform/kit/error-codes.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
@@ -114,11 +115,16 @@ export async function* storeSources(
   for (const segment of eventStore.segments)
     yield { kind: 'segment', name: String(segment.base), ...(await chunks.store(segment.chunks())) }
   for await (const { name, lines } of copyVault(vaultUrl)) yield { kind: 'table', name, ...(await chunks.store(lines)) }
-  yield* inLanes(objects.list(''), ({ key }) => storeObject(objects, key, chunks))
+  yield* inLanes(lasting(objects.list('')), ({ key }) => storeObject(objects, key, chunks))
   for (const name of backedUpFiles) {
     const bytes = await ifPresent(readFile(join(dataDir, name)))
     if (bytes !== undefined) yield { kind: 'file', name, ...(await chunks.store(piece(bytes))) }
   }
+}
+
+/** Exports live for a day, and are not sealed with the key of their patient: a backup would keep them longer. */
+async function* lasting(listed: ReturnType<ObjectStore['list']>): ReturnType<ObjectStore['list']> {
+  for await (const object of listed) if (!object.key.startsWith(exportsPrefix)) yield object
 }
 
 /** Undefined if the object was removed after it was listed. */

@@ -33,9 +33,11 @@ interface Run {
 const patienceMs = 90_000
 const lookMs = 50
 
+export const exportsPrefix = 'exports/'
+
 /** What the object store contains of an export. */
 export function exportPrefix({ tenant, exportId }: ExportOrder): string {
-  return `exports/${tenant}/${exportId}/`
+  return `${exportsPrefix}${tenant}/${exportId}/`
 }
 
 export function createExportRuns({ objects, exports, newId, now }: ExportRunsOptions): ExportRuns {

@@ -57,7 +57,7 @@ export async function giveUp(
   return appends(store, exportsOf(order), decide, todo.command('exports.give-up'))
 }
 
-/** Removes the ZIP file, and what interrupted writings left. */
+/** Removes the ZIP file in every version, and what interrupted writings left. */
 export async function removeObjects(
   todo: Todo<ExportPayload>,
   { store, objects }: ProcessDependencies,
@@ -67,7 +67,7 @@ export async function removeObjects(
   const { exportId } = order
   const prefix = exportPrefix(order)
   await objects.abandonParts(prefix)
-  for await (const { key } of objects.list(prefix)) await objects.remove(key)
+  await objects.removeVersions(prefix)
   const decide = (state: Parameters<typeof removeExport>[1]) => removeExport({ exportId, now: step.now() }, state)
   return appends(store, exportsOf(order), decide, todo.command('exports.remove'))
 }
