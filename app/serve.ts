@@ -1,11 +1,11 @@
 import { loadConfiguration, type Configuration, type Environment } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
-import { parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
 import { requireBackupSettings } from './backup/schedule.ts'
 import { registerServiceClient } from './client-registration.ts'
 import { warnOfUnusedConsumers } from './embedded-event-store.ts'
+import { openMasterKeys } from './master-keys.ts'
 import { needsOf, requireVariables, type Role } from './roles.ts'
 import { databaseGone } from './up.ts'
 
@@ -49,7 +49,7 @@ async function start(
   warnOfUnusedConsumers(configuration, logger)
   const platform = await startPlatform({
     configuration,
-    masterKeys: parseMasterKeys(configuration.masterKeys ?? ''),
+    masterKeys: await openMasterKeys(configuration),
     logger,
     roles,
     stop,

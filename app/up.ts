@@ -1,16 +1,15 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { lockDataFolder } from '../embedded/children/data-folder-lock.ts'
 import { loadConfiguration, type Configuration, type Environment } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
-import { createMasterKeyFile, parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
 import { requireWholeFolder } from './backup/restore-folder.ts'
 import { requireBackupSettings, startScheduledBackups } from './backup/schedule.ts'
 import { keepAdministrators, keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
+import { openMasterKeys } from './master-keys.ts'
 import { allRoles, needsOfUp, requireVariables } from './roles.ts'
 import { keepServers } from './servers-file.ts'
 
@@ -59,10 +58,7 @@ async function start(
   await requireWholeFolder(first.dataDir)
   const onLost = (name: string) => onFatal(`the embedded ${name} ended unexpectedly`)
   const { environment, standIns } = await startEmbedded(first, { logger, stop, onLost })
-  const masterKeys =
-    first.masterKeys === undefined
-      ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
-      : parseMasterKeys(first.masterKeys)
+  const masterKeys = await openMasterKeys(first, true)
 
   const settings = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
   const credentials = await keepCredentials(loadConfiguration(settings), standIns)

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { v7 } from 'uuid'
 import { decodeRecord, encodeRecord, logName, sealedPartOf, type LogRecord } from '../../contracts/audit/log-record.ts'
 import { logSealsOf } from '../../contracts/audit/log-seals.ts'
@@ -9,7 +8,7 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import { createPool } from '../../platform/database/database.ts'
 import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
-import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { newestOf } from '../../processes/sealing/log-writer.ts'
 import { sealingLock } from '../../processes/sealing/sealing.ts'
 import type { SignedCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
@@ -17,6 +16,7 @@ import type { StoredRecord } from '../../platform/vault/vault-rows.ts'
 import { logSealStream } from '../../streams/log-seals/aggregate.ts'
 import { requireWholeFolder } from '../backup/restore-folder.ts'
 import { startEmbedded } from '../embedded.ts'
+import { openMasterKeys } from '../master-keys.ts'
 import { operatorAccount } from '../operator-account.ts'
 import { objectStoreNeeds, serverNeeds } from '../roles.ts'
 import { connectAuditServers, type AuditServers } from './audit-servers.ts'
@@ -41,7 +41,7 @@ export async function acceptOlderLog(env: Environment, order: AcceptOrder): Prom
   const isGiven = (name: string) => env[name] !== undefined && env[name] !== ''
   if ([...serverNeeds, ...objectStoreNeeds].every(isGiven)) {
     await requireStopped(configuration)
-    return accept(configuration, parseMasterKeys(configuration.masterKeys ?? ''), order)
+    return accept(configuration, await openMasterKeys(configuration), order)
   }
   return onEmbeddedServers(configuration, env, order)
 }
@@ -55,10 +55,7 @@ async function onEmbeddedServers(first: Configuration, env: Environment, order: 
     await requireWholeFolder(first.dataDir)
     const onLost = () => undefined
     const { environment } = await startEmbedded(first, { logger, stop, onLost })
-    const masterKeys =
-      first.masterKeys === undefined
-        ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
-        : parseMasterKeys(first.masterKeys)
+    const masterKeys = await openMasterKeys(first, true)
     return await accept(loadConfiguration({ ...env, ...environment }), masterKeys, order)
   } finally {
     await stop.stop()

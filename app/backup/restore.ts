@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { v5 } from 'uuid'
 import { recordRestored } from '../../commands/backups/record-backups.ts'
 import { execute } from '../../engine/commands/execute.ts'
@@ -12,13 +11,14 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import { formatPosition } from '../../platform/kit/positions.ts'
 import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
-import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { readLedgerEntry } from '../../contracts/clinical/erasure-ledger.ts'
 import type { SignedErasure } from '../../platform/vault/vault-rows.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 import { beginLogOfRestored } from '../audit/accept-older-log.ts'
 import { connectAuditServers, type AuditServers } from '../audit/audit-servers.ts'
 import { startEmbedded } from '../embedded.ts'
+import { openMasterKeys } from '../master-keys.ts'
 import { operatorAccount } from '../operator-account.ts'
 import { backupContext, installationOf } from './create.ts'
 import { eventsText } from './events-text.ts'
@@ -127,10 +127,7 @@ async function onServers<Result>(
   const stop = createGracefulStop({ logger })
   try {
     const { environment } = await startEmbedded(configuration, { logger, stop, onLost: () => undefined })
-    const masterKeys =
-      configuration.masterKeys === undefined
-        ? await createMasterKeyFile(join(configuration.dataDir, 'master-keys'))
-        : parseMasterKeys(configuration.masterKeys)
+    const masterKeys = await openMasterKeys(configuration)
     const { dataDir } = configuration
     return await work(loadConfiguration({ ...env, ...environment, PLATFORM_DATA_DIR: dataDir }), masterKeys)
   } finally {

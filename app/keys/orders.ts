@@ -9,6 +9,7 @@ export type KeysOrder =
   | { readonly action: 'list'; readonly isJson: boolean }
   | { readonly action: 'rotate'; readonly purpose: RotatedPurpose }
   | { readonly action: 'rewrap' }
+  | { readonly action: 'new-master'; readonly id: string }
   | { readonly action: 'end-token'; readonly kid: string }
   | { readonly action: 'end-seal' }
 
@@ -18,6 +19,8 @@ export const keysUsage = `  keys list  [--json]
           adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event
           signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older
           one, until that is ended
+  keys new-master --id ID
+          makes a master key and prints it as an entry of MASTER_KEYS. With MASTER_KEY_PROVIDER=transit it is wrapped
   keys rewrap
           wraps everything in the vault with the first master key. May be stopped and repeated
   keys end token --kid KID
@@ -43,6 +46,12 @@ export function readKeys(args: readonly string[]): KeysOrder {
   if (action === 'rewrap') {
     parseArgs({ args: rest, options: {} })
     return { action }
+  }
+  if (action === 'new-master') {
+    const { values } = parseArgs({ args: rest, options: { id: { type: 'string' } } })
+    if (values.id === undefined || !/^[A-Za-z0-9_.-]{1,64}$/.test(values.id))
+      throw new Error("keys new-master needs --id ID, of 1 to 64 letters, digits, '_', '.' or '-'")
+    return { action, id: values.id }
   }
   if (action === 'end') return readEnd(rest)
   throw new Error(`there is no command ${['keys', ...args].join(' ')}`)

@@ -1,8 +1,9 @@
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
-import type { Environment } from '../../platform/configuration/configuration.ts'
+import { loadConfiguration, type Environment } from '../../platform/configuration/configuration.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import { makeMasterKey } from '../master-keys.ts'
 import { findServers } from '../projections/servers.ts'
 import { serverNeeds } from '../roles.ts'
 import { clearly } from '../start-errors.ts'
@@ -34,6 +35,7 @@ export async function runKeys(
   env: Environment,
   { out, err, isInteractive }: KeysOutput,
 ): Promise<void> {
+  if (order.action === 'new-master') return out(await makeMasterKey(loadConfiguration(env), order.id))
   const needs = isLogged(order) ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
   const name = order.action.startsWith('end-') ? 'end' : order.action
   const { configuration, masterKeys } = await findServers(env, needs, `keys ${name}`)

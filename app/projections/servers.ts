@@ -1,13 +1,12 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import { loadConfiguration, type Configuration, type Environment } from '../../platform/configuration/configuration.ts'
 import { createPool, isDatabaseMissing, type Pool } from '../../platform/database/database.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
-import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
+import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { openVault } from '../../platform/vault/vault.ts'
+import { openMasterKeys } from '../master-keys.ts'
 import { requireVariables, serverNeeds } from '../roles.ts'
 import { readServers, serversFile } from '../servers-file.ts'
 import { clearly } from '../start-errors.ts'
@@ -78,10 +77,8 @@ export async function openServers(env: Environment, command = 'projections'): Pr
 export async function findServers(env: Environment, needs: readonly string[], command: string): Promise<FoundServers> {
   const configuration = loadConfiguration(env)
   const isGiven = (name: string) => env[name] !== undefined && env[name] !== ''
-  if (needs.every(isGiven)) {
-    const keys = parseMasterKeys(configuration.masterKeys ?? '')
-    return { configuration, masterKeys: () => Promise.resolve(keys), foundIn: 'as the environment names it' }
-  }
+  const masterKeys = () => openMasterKeys(configuration)
+  if (needs.every(isGiven)) return { configuration, masterKeys, foundIn: 'as the environment names it' }
   const { dataDir } = configuration
   const servers = await readServers(dataDir)
   // Mixed addresses of two systems would fill tables from foreign events.
@@ -96,22 +93,7 @@ export async function findServers(env: Environment, needs: readonly string[], co
   }
   return {
     configuration: loadConfiguration({ ...env, ...servers }),
-    masterKeys: () => masterKeysOf(configuration),
+    masterKeys,
     foundIn: `as ${serversFile(dataDir)} names it: is that platform still running?`,
   }
-}
-
-/** The keys of the environment, else the keys that `platform up` made in its data folder. Never creates keys. */
-async function masterKeysOf({ masterKeys, dataDir }: Configuration): Promise<MasterKeyRing> {
-  if (masterKeys !== undefined) return parseMasterKeys(masterKeys)
-  const file = join(dataDir, 'master-keys')
-  const isThere = await stat(file).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere)
-    throw new ConfigurationError(
-      `MASTER_KEYS must be set: ${file} does not exist, so the platform was started with keys of its own`,
-    )
-  return createMasterKeyFile(file)
 }

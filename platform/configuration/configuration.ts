@@ -160,7 +160,10 @@ const settings = {
   masterKeys: optional(
     'MASTER_KEYS',
     text(
-      { pattern: '^[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:[A-Za-z0-9+/=_-]+)*$' },
+      {
+        pattern:
+          '^[A-Za-z0-9._-]+:(vault:v\\d{1,9}:)?[A-Za-z0-9+/=_-]+(,[A-Za-z0-9._-]+:(vault:v\\d{1,9}:)?[A-Za-z0-9+/=_-]+)*$',
+      },
       'id:base64key pairs, separated by commas',
     ),
     {
@@ -169,6 +172,22 @@ const settings = {
       shownDefault: 'a file in the data folder',
     },
   ),
+  masterKeyProvider: optional('MASTER_KEY_PROVIDER', oneOf('env', 'file', 'transit'), {
+    meaning:
+      'Where the master keys are: `env` in MASTER_KEYS, `file` in the data folder, or `transit` in either of them, wrapped by HashiCorp Vault or OpenBao',
+    shownDefault: 'env if MASTER_KEYS is set, else file',
+  }),
+  transitUrl: optional('TRANSIT_URL', address(http), {
+    meaning:
+      'The transit engine that unwraps the master keys, such as `https://vault.example:8200/v1/transit`. Each start calls it once; in production by https, except on loopback',
+  }),
+  transitKey: optional('TRANSIT_KEY', text({ pattern: '^[A-Za-z0-9._-]{1,128}$' }, 'the name of a key'), {
+    meaning: 'Name of the key of the transit engine that wraps the master keys',
+  }),
+  transitToken: optional('TRANSIT_TOKEN', text(), {
+    meaning: 'Token for the transit engine, with the right to decrypt with that key',
+    isSecret: true,
+  }),
   backupKeys: optional(
     'BACKUP_KEYS',
     text(

@@ -59,6 +59,10 @@ export interface CheckedSettings {
   readonly otelEndpoint?: string | undefined
   readonly failpoint?: string | undefined
   readonly masterKeys?: string | undefined
+  readonly masterKeyProvider?: 'env' | 'file' | 'transit' | undefined
+  readonly transitUrl?: string | undefined
+  readonly transitKey?: string | undefined
+  readonly transitToken?: string | undefined
   readonly trustedProxies: readonly string[]
   readonly egressAllow: readonly string[]
   /** True if a debugger can connect to the process. */
@@ -126,6 +130,15 @@ function checkCombinations(settings: CheckedSettings): void {
         settings.keycloakClientSecret,
       ],
     },
+    {
+      names: 'MASTER_KEY_PROVIDER=transit, TRANSIT_URL, TRANSIT_KEY and TRANSIT_TOKEN',
+      values: [
+        settings.masterKeyProvider === 'transit' ? 'transit' : undefined,
+        settings.transitUrl,
+        settings.transitKey,
+        settings.transitToken,
+      ],
+    },
     { names: 'DATABASE_URL and VAULT_DATABASE_URL', values: [settings.databaseUrl, settings.vaultDatabaseUrl] },
     { names: 'SLACK_API_URL and SLACK_BOT_TOKEN', values: [settings.slackApiUrl, settings.slackBotToken] },
     settings.mailTransport === 'ses'
@@ -140,6 +153,12 @@ function checkCombinations(settings: CheckedSettings): void {
     throw new ConfigurationError(incomplete.map(({ names }) => `${names} must be set together`).join('; '))
   if (settings.idpMode === 'keycloak' && settings.keycloakBaseUrl === undefined) {
     throw new ConfigurationError('KEYCLOAK_BASE_URL must be set when IDP_MODE is keycloak')
+  }
+  if (settings.masterKeyProvider === 'env' && settings.masterKeys === undefined) {
+    throw new ConfigurationError('MASTER_KEYS must be set when MASTER_KEY_PROVIDER is env')
+  }
+  if (settings.masterKeyProvider === 'file' && settings.masterKeys !== undefined) {
+    throw new ConfigurationError('MASTER_KEYS must be unset when MASTER_KEY_PROVIDER is file')
   }
   if (settings.mailTransport === 'ses' && settings.smtpUrl !== undefined) {
     throw new ConfigurationError('SMTP_URL must be unset when MAIL_TRANSPORT is ses')
@@ -221,6 +240,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['BACKUP_S3_ENDPOINT', settings.backupS3Endpoint],
     ['PROVIDER_BASE_URL', settings.providerBaseUrl],
     ['KEYCLOAK_BASE_URL', settings.keycloakBaseUrl],
+    ['TRANSIT_URL', settings.transitUrl],
     ['SES_ENDPOINT', settings.sesEndpoint],
     ['SLACK_API_URL', settings.slackApiUrl],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', settings.otelEndpoint],

@@ -104,6 +104,7 @@ const variables: { readonly [Purpose in EgressPurpose]?: string } = {
   chat: 'SLACK_API_URL',
   witness: 'WITNESSES',
   traces: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'master-key': 'TRANSIT_URL',
 }
 
 /** The called systems, by the purpose of a call. The export of spans makes no spans. */
@@ -118,6 +119,7 @@ const systems: { readonly [Purpose in EgressPurpose]: OutsideSystem | UncountedS
   service: 'service',
   witness: 'witness',
   traces: undefined,
+  'master-key': undefined,
 }
 
 /** These calls get the header `traceparent` of W3C Trace Context, but never `tracestate` and `baggage`. */

@@ -4,7 +4,7 @@ import type { OwnServerSettings } from './own-servers.ts'
 /**
  * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
  * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail`, `chat`,
- * `witness` and `traces` (collector of spans). It always applies to the
+ * `witness`, `traces` (collector of spans) and `master-key` (the transit engine). It always applies to the
  * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
  * whatever EGRESS_ALLOW contains.
  */
@@ -19,6 +19,7 @@ export type EgressPurpose =
   | 'chat'
   | 'witness'
   | 'traces'
+  | 'master-key'
 
 /** For each purpose, the origins that the configuration names for it. */
 export function exemptOrigins(
@@ -39,6 +40,7 @@ export function exemptOrigins(
     slackApiUrl,
     otelEndpoint,
     witnesses,
+    transitUrl,
   } = configuration
   return {
     webhook: new Set(),
@@ -50,6 +52,7 @@ export function exemptOrigins(
     chat: originsOf(slackApiUrl),
     traces: originsOf(otelEndpoint),
     witness: originsOf(...witnesses.map(({ address }) => address)),
+    'master-key': originsOf(transitUrl),
     service: originsOf(
       baseUrl,
       authBaseUrl,

@@ -33,6 +33,7 @@ export type OwnServerSettings = Pick<
   | 'sesEndpoint'
   | 'slackApiUrl'
   | 'otelEndpoint'
+  | 'transitUrl'
   | 'esdbUrl'
   | 'databaseUrl'
   | 'vaultDatabaseUrl'
@@ -136,6 +137,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     sesEndpoint,
     slackApiUrl,
     otelEndpoint,
+    transitUrl,
   } = settings
   const mailServer = smtpUrl === undefined ? undefined : readSmtpAddress(smtpUrl)
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
@@ -150,6 +152,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     s3PublicEndpoint,
     providerBaseUrl,
     keycloakBaseUrl,
+    transitUrl,
     sesEndpoint,
     slackApiUrl,
     otelEndpoint,
