@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { LRUCache } from 'lru-cache'
+import { atMost } from '../../platform/kit/at-most.ts'
 import { errorCode } from '../../platform/kit/error-codes.ts'
 import { syncFolder } from 'embedded-eventstore/durable-file'
 import { S3Error } from './errors.ts'
@@ -27,6 +29,8 @@ const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 export class Objects {
   readonly #buckets: string
   readonly #drafts: string
+  /** Folders whose names are durable. A folder that falls out is synced once more. */
+  readonly #durable = new LRUCache<string, true>(atMost(1_000))
 
   private constructor(dataDir: string) {
     this.#buckets = join(dataDir, 'buckets')
@@ -75,13 +79,27 @@ export class Objects {
         ...object.describe(digests),
         modifiedAt: new Date().toISOString(),
       }))
-      await makeFolders(dirname(file), folder)
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
       await (object.onlyIfAbsent ? placeIfAbsent(draft, file) : rename(draft, file))
-      await syncFolder(dirname(file))
+      await this.#syncNames(file, folder)
       return meta
-    } finally {
+    } catch (error) {
       await rm(draft, { force: true })
+      throw error
     }
+  }
+
+  /**
+   * Makes the name of a file durable, and those of its folders below the bucket. That includes folders that another call
+   * has just created and not yet synced. Empty folders stay, so no call races a removal, and a durable name stays durable.
+   * All at once, because a file system commits concurrent syncs together.
+   */
+  async #syncNames(file: string, bucket: string): Promise<void> {
+    const unsynced: string[] = []
+    let folder = dirname(file)
+    for (; folder !== bucket && !this.#durable.has(folder); folder = dirname(folder)) unsynced.push(folder)
+    await Promise.all([file, ...unsynced].map((name) => syncFolder(dirname(name))))
+    for (const name of unsynced) this.#durable.set(name, true)
   }
 
   /** Opens an object. The handle's content stays the same when the key gets a new object. */
@@ -138,18 +156,10 @@ export class Objects {
   }
 }
 
-/**
- * Makes the folders of a file durable. That includes folders that another store has just created and not yet synced.
- * Empty folders stay, so no store races a removal.
- */
-async function makeFolders(folder: string, upTo: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (let level = folder; level !== upTo; level = dirname(level)) await syncFolder(dirname(level))
-}
-
 async function placeIfAbsent(draft: string, file: string): Promise<void> {
   try {
     await link(draft, file)
+    await unlink(draft)
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
     throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold')
