@@ -80,9 +80,7 @@ const namesOf = (spans: readonly ReceivedSpan[]) => [...new Set(spans.map(({ nam
 
 test('an assessment is one trace, from the POST to the webhook', async () => {
   const { traceId, assessmentId, webhook } = await tracedAssessment()
-  const post = 'POST /v1/clinical-api/assessments'
-  const spans = await collector.trace(traceId, [
-    post,
+  const trace = await collector.trace(traceId, [
     'append assessment',
     'append ai_review.events',
     'project assessments',
@@ -96,14 +94,8 @@ test('an assessment is one trace, from the POST to the webhook', async () => {
     'step webhooks.deliver',
     'call webhook',
   ])
-
-  const byId = new Map(spans.map((span) => [span.spanId, span]))
-  const rootOf = (span: ReceivedSpan): ReceivedSpan => {
-    const parent = byId.get(span.parentSpanId ?? '')
-    return parent === undefined ? span : rootOf(parent)
-  }
-  expect(namesOf(spans.map(rootOf))).toEqual([post])
-  expect(spans.find(({ name }) => name === post)).toMatchObject({
+  expect(trace.root).toMatchObject({
+    name: 'POST /v1/clinical-api/assessments',
     parentSpanId: callersSpan,
     kind: 2,
     status: { code: 0 },
@@ -119,9 +111,9 @@ test('an assessment is one trace, from the POST to the webhook', async () => {
       'service.instance.id': expect.any(String),
     },
   })
-  const call = spans.find(({ name }) => name === 'call webhook')
-  expect(byId.get(call?.parentSpanId ?? '')?.name).toBe('step webhooks.deliver')
-  expect(webhook.headers).toMatchObject({ traceparent: `00-${traceId}-${call?.spanId}-01` })
+  expect(trace.parentOf('call webhook')?.name).toBe('step webhooks.deliver')
+  expect(trace.parentOf('append webhook_delivery')?.name).toBe('step webhooks.deliver')
+  expect(webhook.headers).toMatchObject({ traceparent: `00-${traceId}-${trace.span('call webhook')?.spanId}-01` })
   expect(Object.keys(webhook.headers)).not.toContain('tracestate')
   expect(Object.keys(webhook.headers)).not.toContain('baggage')
 
@@ -132,8 +124,7 @@ test('an assessment is one trace, from the POST to the webhook', async () => {
     for await (const { data, metadata, stream: of } of world.platform.store.readStream(stream))
       if (of !== 'assessment.events' || at(data, 'assessment_id') === assessmentId)
         traceparents.add(metadata.traceparent)
-  const posted = spans.find(({ name }) => name === post)
-  expect([...traceparents]).toEqual([`00-${traceId}-${posted?.spanId}-01`])
+  expect([...traceparents]).toEqual([`00-${traceId}-${trace.root.spanId}-01`])
 
   expect(collector.heads[0]).toMatchObject({
     path: '/base/v1/traces',
@@ -154,14 +145,16 @@ test('a request without traceparent starts a trace', async () => {
   const { headers } = await expecting(200, world.api.call(`/v1/clinical-api/patients/${patientId}`))
   const [, traceId = ''] = (headers.get('traceparent') ?? '').split('-')
   const name = 'GET /v1/clinical-api/patients/:id'
-  const spans = await collector.trace(traceId, [name])
-  expect(spans.find((span) => span.name === name)?.parentSpanId).toBeUndefined()
+  const { root } = await collector.trace(traceId, [name])
+  expect(root.name).toBe(name)
+  expect(root.parentSpanId).toBeUndefined()
 })
 
 test('a call that fails has its status, and none of the answer', async () => {
   await world.provider.fault({ call: 'case', status: 500, body: canary })
   const { traceId } = await tracedAssessment()
-  const failed = (await collector.trace(traceId, ['call webhook'])).filter(({ status }) => status.code === 2)
+  const { spans } = await collector.trace(traceId, ['call webhook'])
+  const failed = spans.filter(({ status }) => status.code === 2)
   expect(failed.map(({ name, attributes }) => ({ name, ...attributes }))).toEqual([
     {
       name: 'call provider',

@@ -46,6 +46,16 @@ export interface ReceivedSpan extends Omit<Static<typeof OtlpSpan>, 'attributes'
   readonly resource: Readonly<Record<string, unknown>>
 }
 
+interface Trace {
+  /** The span whose parent is no span of the platform. */
+  readonly root: ReceivedSpan
+  readonly spans: readonly ReceivedSpan[]
+  /** The parent of the first span with this name. */
+  parentOf(name: string): ReceivedSpan | undefined
+  /** The first span with this name. */
+  span(name: string): ReceivedSpan | undefined
+}
+
 /** A collector of traces (OTLP over HTTP) in memory. */
 export interface TraceReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
@@ -54,8 +64,8 @@ export interface TraceReceiver {
   /** Everything that arrived, as text. */
   readonly bodies: readonly string[]
   readonly heads: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
-  /** The spans of a trace, once there is one for each of these names. */
-  trace(traceId: string, names: readonly string[]): Promise<readonly ReceivedSpan[]>
+  /** The spans of a trace below one span, once there is one for each of these names, and the parents of all. */
+  trace(traceId: string, names: readonly string[]): Promise<Trace>
   close(): Promise<void>
 }
 
@@ -91,7 +101,12 @@ export async function startTraceReceiver(answer: () => number | undefined = () =
     trace: (traceId, names) =>
       waitFor(`the spans ${names.join(', ')}`, () => {
         const own = spans.filter((span) => span.traceId === traceId)
-        return names.every((name) => own.some((span) => span.name === name)) ? own : undefined
+        const byId = new Map(own.map((span) => [span.spanId, span]))
+        // A span arrives before its parent if that ends later.
+        const [root, ...others] = own.filter(({ parentSpanId = '' }) => !byId.has(parentSpanId))
+        const span = (name: string) => own.find((each) => each.name === name)
+        if (root === undefined || others.length > 0 || !names.every(span)) return undefined
+        return { root, spans: own, span, parentOf: (name) => byId.get(span(name)?.parentSpanId ?? '') }
       }),
     close: () =>
       new Promise((resolve) => {

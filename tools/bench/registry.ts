@@ -30,7 +30,7 @@ import { platformStart } from './start/platform-start.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
 import { webhookDeliveries } from './webhooks/deliveries.ts'
 import { endToEnd } from './webhooks/end-to-end.ts'
-import { mainJobCost, mainJobOverDbos } from './webhooks/main-job-cost.ts'
+import { mainJobCost, mainJobOverDbos, mainJobWithTraces } from './webhooks/main-job-cost.ts'
 
 /** Every benchmark, in the order of a full run. */
 export const benchmarks: readonly Benchmark[] = [
@@ -62,6 +62,7 @@ export const benchmarks: readonly Benchmark[] = [
   readGrowth,
   mainJobCost,
   mainJobOverDbos,
+  mainJobWithTraces,
   endToEnd,
   webhookDeliveries,
   deadEndpoint,

@@ -161,6 +161,27 @@ export const processRuntimeMutants: readonly Mutant[] = [
     caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
   },
   {
+    name: 'trace-ends-at-steps',
+    fault: 'the trace of a request ends where a step follows',
+    file: 'engine/processes/step-identity.ts',
+    at: 'causeOf / ? / .alternate',
+    becomes: '{}',
+    caughtBy: {
+      'test/engine/processes/step-identity.unit.test.ts': 'carries the trace of the event into every command of a step',
+      'test/app/traces.int.test.ts': 'an assessment is one trace, from the POST to the webhook',
+    },
+  },
+  {
+    name: 'spans-without-bound',
+    fault: 'spans fill the memory while the collector is away',
+    file: 'platform/observability/span-export.ts',
+    at: 'take / || / .left',
+    becomes: 'false',
+    caughtBy: {
+      'test/platform/observability/span-export.int.test.ts': 'lets 2,048 spans wait, and a stop drops them',
+    },
+  },
+  {
     name: 'id-not-derived',
     fault: 'a step that runs twice creates two ids',
     file: 'engine/processes/step-identity.ts',

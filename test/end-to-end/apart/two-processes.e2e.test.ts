@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +27,7 @@ import {
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { providerAt, type TestProvider } from '../../support/provider.ts'
+import { startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { startImageHost } from '../main-job/image-host.ts'
 
@@ -47,20 +49,23 @@ let platform: PlatformApart
 let watched: WatchedPlatform
 let provider: TestProvider
 let receiver: WebhookReceiver
+let collector: TraceReceiver
 /** The same client at each of the two API processes. */
 let one: ApiClient
 let other: ApiClient
 let patientId: string
 
 beforeAll(async () => {
-  ;[dataDir, database, receiver] = await Promise.all([
+  ;[dataDir, database, receiver, collector] = await Promise.all([
     mkdtemp(join(tmpdir(), 'two-processes-')),
     freshDatabase(),
     startWebhookReceiver(),
+    startTraceReceiver(),
   ])
   platform = await startPlatformApart(dataDir, {
     ...fastSettings,
     PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
     PORT: String(await freePort()),
     ESDB_URL: '',
     DATABASE_URL: database.url,
@@ -83,6 +88,7 @@ beforeEach(() => provider.reset())
 afterAll(async () => {
   await platform.stop()
   await receiver.close()
+  await collector.close()
   await database.drop()
   await rm(dataDir, { recursive: true, force: true })
 })
@@ -157,6 +163,27 @@ test('an analysis takes each step once', async () => {
   await webhookAbout(receiver, id)
   await whileAnotherRuns()
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
+})
+
+test('an assessment is one trace over API, projector and processor, from the POST to the webhook', async () => {
+  const traceId = randomBytes(16).toString('hex')
+  const post = 'POST /v1/clinical-api/assessments'
+  const body = assessmentBody(patientId, [await photograph()])
+  const id = await requestAssessment(one, body, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` })
+  expect((await webhookAbout(receiver, id)).headers['traceparent']).toContain(`00-${traceId}-`)
+  const trace = await collector.trace(traceId, [
+    'append assessment',
+    'project assessments',
+    'project webhooks_todo',
+    'step ai_review.start',
+    'call provider',
+    'append assessment.events',
+    'step webhooks.deliver',
+    'call webhook',
+  ])
+  expect(trace.root.name).toBe(post)
+  const processOf = (name: string) => trace.span(name)?.resource['service.instance.id']
+  expect(new Set([post, 'project assessments', 'step webhooks.deliver'].map(processOf)).size).toBe(3)
 })
 
 /** Runs another assessment from request to webhook. This gives enough time for a wrong extra effect. */

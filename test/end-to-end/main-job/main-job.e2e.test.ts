@@ -390,6 +390,12 @@ test('the webhook contains the record of the GET, signed as in Standard Webhooks
   expect(Buffer.from(await download.arrayBuffer()).equals(photographs[0]?.bytes ?? Buffer.alloc(0))).toBe(true)
 })
 
+test('the webhook continues the trace of the POST, although no spans are recorded', () => {
+  const traceparent = created.headers.get('traceparent')
+  expect(traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+  expect(webhook.headers['traceparent']).toBe(traceparent)
+})
+
 test('a caller with the current version of a record does not get it again', async () => {
   const records = [
     ['/v1/clinical-api/patients/{id}', patientId],

@@ -11,6 +11,7 @@ import { processorSeconds, processTree, residentBytes, tellsOfProcesses } from '
 import { withScope, type Scope } from '../harness/scope.ts'
 import type { HttpJob } from '../load/jobs.ts'
 import { startDbos, startDriver, type Driver } from '../load/start-driver.ts'
+import { startCountingCollector } from './counting-collector.ts'
 import { consentedRequests } from './consented.ts'
 
 const forms = { quick: { many: 48, few: 10 }, full: { many: 320, few: 60 } } as const
@@ -91,6 +92,47 @@ export const mainJobOverDbos: Benchmark = {
   },
 }
 
+/** The main job of two platforms, of which one sends all its spans to a collector. */
+export const mainJobWithTraces: Benchmark = {
+  name: 'main-job-traces',
+  goals: ['37'],
+  about: 'rate and processor time of the main job with traces exported, over without',
+  run: async ({ quick }, { compare, notRun }) => {
+    if (!tellsOfProcesses)
+      return notRun({ goal: '37', name: 'the main job with traces', why: 'processor time is only readable in /proc' })
+    await withScope(async (scope) => {
+      const driver = await scope.started(startDriver())
+      const sizes = forms[quick ? 'quick' : 'full']
+      const collector = await startCountingCollector()
+      scope.atEnd(() => collector.close())
+      const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint }
+      const traced = await measured(scope, driver, { name: 'traced', env, ...sizes })
+      const plain = await measured(scope, driver, { name: 'plain', ...sizes })
+      await compare({
+        goal: '37',
+        figures: [
+          { ...figures[1], goal: atLeast(0.85) },
+          { ...figures[0], goal: { kind: 'none' } },
+          { ...figures[2], goal: { kind: 'none' } },
+          ...figures.slice(3),
+        ],
+        ours: {
+          name: 'with traces',
+          measure: async () => {
+            const before = collector.spans()
+            const measurement = await traced()
+            // One assessment has about a hundred spans. The last ones are still under way.
+            if (collector.spans() - before < 50 * sizes.many) throw new Error('the spans did not arrive')
+            return measurement
+          },
+        },
+        other: { name: 'without', measure: plain },
+        ...(quick ? { rounds: 2 } : {}),
+      })
+    })
+  },
+}
+
 /** Numbers of assessments: 16 at a time, and one at a time. */
 interface Sizes {
   readonly many: number
@@ -100,6 +142,7 @@ interface Sizes {
 interface Side extends Sizes {
   readonly name: string
   readonly main?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A service that does the main job. Its servers are processes below it. */
@@ -115,7 +158,7 @@ async function measured(scope: Scope, driver: Driver, side: Side): Promise<() =>
 }
 
 async function startedPlatform(scope: Scope, side: Side): Promise<Service> {
-  const env = { LOG_LEVEL: 'warn', PROVIDER_RESULT_INITIAL_DELAY_MS: '0', BASE_URL: '' }
+  const env = { LOG_LEVEL: 'warn', PROVIDER_RESULT_INITIAL_DELAY_MS: '0', BASE_URL: '', ...side.env }
   const platform = await scope.started(startPlatformProcess(join(scope.folder, side.name), env, undefined, side.main))
   const { credentials } = platform
   const [client] = credentials.clients
