@@ -20,7 +20,7 @@ import { organisationRoles, type OrganisationRolesState, type Role } from '../st
 import { users } from '../streams/user/aggregate.ts'
 import { seedPermissions } from './client-registration.ts'
 import { onConfiguredServers } from './configured-servers.ts'
-import type { AdministratorOrder, OperatorOrder } from './command-line.ts'
+import type { AdministratorOrder, OperatorOrder } from './client-orders.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 import { recordAction } from './operations/record-action.ts'
 import { operatorAccount } from './operator-account.ts'

@@ -24,7 +24,7 @@ import { isUuid } from '../platform/http/formats.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import type { ClientOrder } from './command-line.ts'
+import type { ClientOrder } from './client-orders.ts'
 import { onConfiguredServers } from './configured-servers.ts'
 
 export interface NewClient {

@@ -1,227 +1,268 @@
-import { parseArgs } from 'node:util'
-import { clientScopes, operatorScopes } from '../commands/auth/scopes.ts'
-import { Check } from 'typebox/schema'
-import { isUuid } from '../platform/http/formats.ts'
-import { Text } from '../platform/http/members.ts'
-import { readMailAddress } from '../platform/kit/mail-address.ts'
-import { backupUsage, readBackup, type BackupOrder } from './backup/orders.ts'
-import { auditUsage, readAudit, type AuditOrder } from './audit/orders.ts'
-import { readWork, workUsage, type WorkOrder } from './operations/work-orders.ts'
-import { erasuresUsage, readErasures, type ErasuresOrder } from './erasures/orders.ts'
-import { keysUsage, readKeys, type KeysOrder } from './keys/orders.ts'
-import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
-import type { VerifyReceiptOrder } from './verify-receipt.ts'
-import type { WitnessOrder } from './witness/start-witness.ts'
+import { Argument, Command, CommanderError, Option, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import type { AuditOrder } from './audit/orders.ts'
+import type { BackupOrder } from './backup/orders.ts'
+import type { AdministratorOrder, ClientOrder, OperatorOrder } from './client-orders.ts'
+import { each, example, filled, numberFrom, type Define } from './command-options.ts'
+import { shells, type Shell } from './completion.ts'
+import type { ErasuresOrder } from './erasures/orders.ts'
+import type { KeysOrder } from './keys/orders.ts'
 import type { DoctorOrder } from './operations/doctor.ts'
 import type { StatusOrder } from './operations/status-command.ts'
-import { allRoles, isRole, type Role } from './roles.ts'
-
-export interface ClientOrder {
-  /** Null creates a new one. */
-  readonly orgId: string | null
-  readonly productId: string | null
-  readonly scopes: readonly string[]
-  readonly trustedActorContext: boolean
-}
-
-export interface AdministratorOrder {
-  readonly orgId: string
-  readonly email: string
-  readonly name: string | undefined
-}
-
-export interface OperatorOrder extends AdministratorOrder {
-  readonly isReadOnly: boolean
-}
+import type { WorkOrder } from './operations/work-orders.ts'
+import type { ProjectionsOrder } from './projections/orders.ts'
+import { allRoles, type Role } from './roles.ts'
+import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import type { WitnessOrder } from './witness/start-witness.ts'
 
 export interface RejectedEventsOrder {
   /** Undefined: all channels. */
   readonly channel: string | undefined
 }
 
-export type Command =
-  | { readonly name: 'help' }
-  | { readonly name: 'up' }
-  | { readonly name: 'serve'; readonly roles: readonly Role[] }
-  | { readonly name: 'register-client'; readonly order: ClientOrder }
-  | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
-  | { readonly name: 'create-operator'; readonly order: OperatorOrder }
-  | { readonly name: 'keys'; readonly order: KeysOrder }
-  | { readonly name: 'erasures'; readonly order: ErasuresOrder }
-  | { readonly name: 'work'; readonly order: WorkOrder }
-  | { readonly name: 'projections'; readonly order: ProjectionsOrder }
-  | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
-  | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
-  | { readonly name: 'audit'; readonly order: AuditOrder }
-  | { readonly name: 'status'; readonly order: StatusOrder }
-  | { readonly name: 'doctor'; readonly order: DoctorOrder }
-  | { readonly name: 'backup'; readonly order: BackupOrder }
-  | { readonly name: 'witness'; readonly order: WitnessOrder }
+/** What each command receives. */
+interface Orders {
+  up: object
+  serve: { readonly roles: readonly Role[] }
+  'register-client': ClientOrder
+  'create-administrator': AdministratorOrder
+  'create-operator': OperatorOrder
+  keys: KeysOrder
+  erasures: ErasuresOrder
+  work: WorkOrder
+  projections: ProjectionsOrder
+  'foreign-events': RejectedEventsOrder
+  'verify-receipt': VerifyReceiptOrder
+  audit: AuditOrder
+  status: StatusOrder
+  doctor: DoctorOrder
+  backup: BackupOrder
+  witness: WitnessOrder
+  completion: { readonly shell: Shell }
+}
+
+export type Chosen = { [Name in keyof Orders]: { readonly name: Name; readonly order: Orders[Name] } }[keyof Orders]
+
+export type ReadCommand =
+  | Chosen
+  /** Asked for, so it is a result. */
+  | { readonly name: 'help'; readonly text: string }
   | { readonly name: 'wrong'; readonly reason: string }
 
-export const usage = `Usage: npm run platform -- COMMAND
+/** A first word of the command line. */
+interface Topic {
+  readonly summary: string
+  /** Loads only what this word needs: a start must not wait for the commands of operators. */
+  readonly define: (command: Command, choose: (chosen: Chosen) => void) => Promise<void>
+}
 
-  up      the whole platform on this machine, embedded servers included (the same as npm start)
-  serve   [--role api|projector|processor]…
-          the named roles (all, unless named) against real servers
-  status  [--json]
-          what is wrong, since when, and what to do: docs/operating.md. It needs no API. Exit code: 1 if something fails
-  doctor  [--json]
-          looks at everything that the platform needs, one thing after another. Exit code: 1 if something fails
-${workUsage}
-  clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
-          a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
-          stands for all that a client of an organisation may hold
-  administrators create  --org ID  --email ADDRESS  [--name NAME]
-          a user who administers the organisation, with an account at the identity provider. A repeat creates no other
-  operators create  --org ID  --email ADDRESS  [--name NAME]  [--read-only]
-          the same for a user of the organisation who operates the whole installation
-${keysUsage}
-${erasuresUsage}
-  foreign-events rejected  [--channel NAME]
-          the newest 1000 events of foreign channels that were skipped, with the reason, as JSON
-  verify receipt FILE --jwks FILE
-          checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
-          Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
-${auditUsage}
-${backupUsage}
-  witness  --data DIR  --log VKEY…  [--port N]  [--name NAME]
-          a witness of sealed logs, on a machine of its own. It signs a seal only if the log never went back. Prints
-          "witness <address> <vkey>" for WITNESSES of the platform. HOST is its address (127.0.0.1), 8430 its port
-${projectionsUsage}
-
-Environment variables configure the platform. docs/configuration.md lists them.`
-
-/** The command in the arguments; `wrong` contains the reason if there is none. */
-export function readCommand(args: readonly string[]): Command {
-  const [name, ...rest] = args
-  if (name === undefined || name === 'help' || args.includes('--help') || args.includes('-h')) return { name: 'help' }
-  try {
-    if (name === 'up') {
-      parseArgs({ args: rest, options: {} })
-      return { name: 'up' }
-    }
-    if (name === 'serve') return readServe(rest)
-    if (name === 'status' || name === 'doctor') return { name, order: { isJson: readIsJson(rest) } }
-    if (name === 'audit') return { name, order: readAudit(rest) }
-    if (name === 'backup') return { name, order: readBackup(rest) }
-    if (name === 'witness') return readWitness(rest)
-    if (name === 'projections') return { name, order: readProjections(rest) }
-    if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
-    if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
-    if (name === 'steps' || name === 'groups' || name === 'deliveries' || name === 'relays')
-      return { name: 'work', order: readWork(name, rest) }
-    if (name === 'keys') return { name, order: readKeys(rest) }
-    if (name === 'erasures') return { name, order: readErasures(rest) }
-    if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
-    if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))
-    if (name === 'operators' && rest[0] === 'create') return readOperator(rest.slice(1))
-  } catch (error) {
-    return wrong(error instanceof Error ? error.message : String(error))
+function topic<Name extends keyof Orders>(
+  name: Name,
+  summary: string,
+  load: () => Promise<Define<Orders[Name]>> | Define<Orders[Name]>,
+): Topic {
+  return {
+    summary,
+    async define(command, choose) {
+      // The compiler does not see that name and order belong together.
+      ;(await load())(command, (order) => choose({ name, order } as Chosen))
+    },
   }
-  return wrong(
-    `there is no command ${['administrators', 'clients', 'foreign-events', 'operators', 'verify'].includes(name) ? args.join(' ') : name}`,
+}
+
+const topics: Readonly<Record<string, Topic>> = {
+  up: topic(
+    'up',
+    'The whole platform on this machine, embedded servers included: the same as npm start.',
+    () => defineUp,
+  ),
+  serve: topic('serve', 'One or more roles against real servers.', () => defineServe),
+  status: topic('status', 'What is wrong, since when, and what to do: docs/operating.md.', () =>
+    defineReport('status'),
+  ),
+  doctor: topic('doctor', 'Looks at everything that the platform needs.', () => defineReport('doctor')),
+  steps: topic(
+    'work',
+    'Work of all processes: list, show, retry.',
+    async () => (await import('./operations/work-orders.ts')).defineSteps,
+  ),
+  groups: topic(
+    'work',
+    'Work that fails in the same way: list, show, retry.',
+    async () => (await import('./operations/work-orders.ts')).defineGroups,
+  ),
+  deliveries: topic(
+    'work',
+    'Deliveries of webhooks that are not over.',
+    async () => (await import('./operations/work-orders.ts')).defineDeliveries,
+  ),
+  relays: topic(
+    'work',
+    'The relays of public channels: state, position, since when each has not moved.',
+    async () => (await import('./operations/work-orders.ts')).defineRelays,
+  ),
+  projections: topic(
+    'projections',
+    'Read models: list, lag, rebuild, verify, retry, skip, rollback, drop.',
+    async () => (await import('./projections/orders.ts')).defineProjections,
+  ),
+  clients: topic(
+    'register-client',
+    'Clients of the API: register.',
+    async () => (await import('./client-orders.ts')).defineClients,
+  ),
+  administrators: topic(
+    'create-administrator',
+    'Administrators of organisations: create.',
+    async () => (await import('./client-orders.ts')).defineAdministrators,
+  ),
+  operators: topic(
+    'create-operator',
+    'Operators of the installation: create.',
+    async () => (await import('./client-orders.ts')).defineOperators,
+  ),
+  keys: topic(
+    'keys',
+    'Keys of the vault: list, rotate, rewrap, end.',
+    async () => (await import('./keys/orders.ts')).defineKeys,
+  ),
+  backup: topic(
+    'backup',
+    'Backups: create, list, verify, restore, prune, release.',
+    async () => (await import('./backup/orders.ts')).defineBackup,
+  ),
+  erasures: topic(
+    'erasures',
+    'The ledger of erasures: export.',
+    async () => (await import('./erasures/orders.ts')).defineErasures,
+  ),
+  audit: topic(
+    'audit',
+    'The log: timeline, as-of, provenance, export, verify, check, accept-older-log.',
+    async () => (await import('./audit/orders.ts')).defineAudit,
+  ),
+  verify: topic('verify-receipt', 'Consent receipts: receipt.', () => defineVerify),
+  witness: topic('witness', 'A witness of sealed logs, on a machine of its own.', () => defineWitness),
+  'foreign-events': topic('foreign-events', 'Events of foreign channels: rejected.', () => defineForeignEvents),
+  completion: topic('completion', 'Completion for a shell.', () => defineCompletion),
+}
+
+/** What the arguments ask for. */
+export async function readCommand(args: readonly string[]): Promise<ReadCommand> {
+  let chosen: Chosen | undefined
+  let out = ''
+  let err = ''
+  const program = await programOf(
+    Object.keys(topics).filter((name) => args.slice(0, 2).includes(name)),
+    (found) => (chosen = found),
   )
-}
-
-function readServe(args: string[]): Command {
-  const { values } = parseArgs({ args, options: { role: { type: 'string', multiple: true } } })
-  const named = values.role ?? allRoles
-  const unknown = named.find((role) => !isRole(role))
-  if (unknown !== undefined) return wrong(`there is no role ${unknown}: roles are ${allRoles.join(', ')}`)
-  return { name: 'serve', roles: allRoles.filter((role) => named.includes(role)) }
-}
-
-const registerOptions = {
-  org: { type: 'string' },
-  'new-org': { type: 'boolean', default: false },
-  product: { type: 'string' },
-  'new-product': { type: 'boolean', default: false },
-  scope: { type: 'string', multiple: true },
-  'trusted-actor-context': { type: 'boolean', default: false },
-} as const
-
-function readRegister(args: string[]): Command {
-  // Values after the scope are more scopes: --scope a b equals --scope a --scope b.
-  const { values, positionals } = parseArgs({ args, options: registerOptions, allowPositionals: true })
-  const chosen = [
-    { option: 'org', id: values.org, isNew: values['new-org'] },
-    { option: 'product', id: values.product, isNew: values['new-product'] },
-  ]
-  for (const { option, id, isNew } of chosen) {
-    if ((id === undefined) === !isNew) return wrong(`clients register takes either --${option} ID or --new-${option}`)
-    if (id !== undefined && !isUuid(id)) return wrong(`--${option} must be a UUID`)
+  for (const command of commandsIn(program))
+    command.exitOverride().configureOutput({ writeOut: (text) => (out += text), writeErr: (text) => (err += text) })
+  try {
+    program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return { name: 'help', text: out }
+    // Its help alone does not say what was wrong.
+    const missing = error.code === 'commander.help' ? `platform: ${args.join(' ')} takes a command\n\n` : ''
+    return { name: 'wrong', reason: `${missing}${err.trimEnd()}` }
   }
-  const named = [...(values.scope ?? []), ...positionals]
-    .flatMap((text) => text.split(/[\s,]+/))
-    .filter((scope) => scope !== '')
-  if (named.length === 0) return wrong('clients register needs at least one --scope')
-  const scopes = [...new Set(named.flatMap((scope) => (scope === 'all' ? clientScopes : [scope])))]
-  const unknown = scopes.find((scope) => !operatorScopes.includes(scope))
-  if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${operatorScopes.join(', ')}`)
-  const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
-  return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
+  return chosen ?? { name: 'wrong', reason: 'platform: there is no such command' }
 }
 
-const administratorOptions = { org: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' } } as const
-
-function readAdministrator(args: string[]): Command {
-  const { values } = parseArgs({ args, options: administratorOptions })
-  return { name: 'create-administrator', order: personOf('administrators create', values) }
+/** The whole program, for the completion of shells. */
+export function wholeProgram(): Promise<Command> {
+  return programOf(Object.keys(topics), () => undefined)
 }
 
-function readOperator(args: string[]): Command {
-  const options = { ...administratorOptions, 'read-only': { type: 'boolean', default: false } } as const
-  const { values } = parseArgs({ args, options })
-  const order = { ...personOf('operators create', values), isReadOnly: values['read-only'] }
-  return { name: 'create-operator', order }
+export function commandsIn(command: CommandUnknownOpts): readonly CommandUnknownOpts[] {
+  return [command, ...command.commands.flatMap(commandsIn)]
 }
 
-/** @throws Error with what is wrong */
-function personOf(
-  command: string,
-  { org = '', email = '', name }: { readonly org?: string; readonly email?: string; readonly name?: string },
-): AdministratorOrder {
-  if (!isUuid(org)) throw new Error(`${command} needs --org, a UUID`)
-  const address = readMailAddress(email)
-  if (address === undefined) throw new Error(`${command} needs --email, an e-mail address`)
-  if (name !== undefined && !Check(Text(255), name)) throw new Error('--name must have 1 to 255 characters')
-  return { orgId: org.toLowerCase(), email: address, name }
+async function programOf(defined: readonly string[], choose: (chosen: Chosen) => void): Promise<Command> {
+  const program = new Command('platform')
+    .usage('COMMAND [options]')
+    .description('The Clinical Assessment Platform: npm run platform -- COMMAND')
+    .addHelpText('after', '\nEnvironment variables configure the platform: docs/configuration.md lists them.')
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'platform: ')) })
+    .showHelpAfterError('Add --help to see what a command takes.')
+  // A forgotten value would take the next option for itself.
+  program.hook('preAction', (_, command) => {
+    const values: Readonly<Record<string, unknown>> = command.opts()
+    for (const option of command.options) {
+      const value = values[option.attributeName()]
+      if (command.options.some(({ long }) => long === value))
+        command.error(`error: option '${option.flags}' argument missing`)
+    }
+  })
+  for (const [name, { summary, define }] of Object.entries(topics)) {
+    const command = program.command(name).description(summary)
+    if (defined.includes(name)) await define(command, choose)
+  }
+  return program
 }
 
-function readIsJson(args: string[]): boolean {
-  return parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values.json
+const defineUp: Define<object> = (up, choose) => {
+  up.action(() => choose({}))
+  example(up, 'up')
 }
 
-function readRejectedEvents(args: string[]): Command {
-  const { values } = parseArgs({ args, options: { channel: { type: 'string' } } })
-  return { name: 'foreign-events', order: { channel: values.channel } }
+const defineServe: Define<Orders['serve']> = (serve, choose) => {
+  serve
+    .addOption(new Option('--role <roles...>', 'a role; repeat it for several. All, unless named').choices(allRoles))
+    .action(({ role: named = allRoles }) => choose({ roles: allRoles.filter((role) => named.includes(role)) }))
+  example(serve, 'serve --role projector --role processor')
 }
 
-function readVerifyReceipt(args: string[]): Command {
-  const { values, positionals } = parseArgs({ args, options: { jwks: { type: 'string' } }, allowPositionals: true })
-  const [file, ...others] = positionals
-  if (file === undefined || others.length > 0) return wrong('verify receipt takes one file')
-  if (values.jwks === undefined) return wrong('verify receipt needs --jwks FILE')
-  return { name: 'verify-receipt', order: { file, jwks: values.jwks } }
+/** `status` and `doctor`. */
+const defineReport =
+  (name: string): Define<StatusOrder> =>
+  (command, choose) => {
+    command
+      .option('--json', 'as JSON')
+      .addHelpText('after', '\nIt needs no API. Exit code 1 if something fails.')
+      .action(({ json: isJson = false }) => choose({ isJson }))
+    example(command, name)
+  }
+
+const defineForeignEvents: Define<RejectedEventsOrder> = (foreignEvents, choose) => {
+  const rejected = foreignEvents
+    .command('rejected')
+    .description('The newest 1000 events of foreign channels that were skipped, with the reason, as JSON.')
+    .option('--channel <name>', 'only of this channel')
+    .action(({ channel }) => choose({ channel }))
+  example(rejected, 'foreign-events rejected --channel clinic.events')
 }
 
-const witnessOptions = {
-  data: { type: 'string' },
-  log: { type: 'string', multiple: true },
-  port: { type: 'string', default: '8430' },
-  name: { type: 'string' },
-} as const
-
-function readWitness(args: string[]): Command {
-  const { values } = parseArgs({ args, options: witnessOptions })
-  const { data, log, port, name } = values
-  if (data === undefined || data === '') return wrong('witness needs --data DIR')
-  if (log === undefined) return wrong('witness needs at least one --log VKEY')
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return wrong('--port must be a number from 0 to 65535')
-  return { name: 'witness', order: { dataDir: data, logs: log, port: Number(port), name } }
+const defineVerify: Define<VerifyReceiptOrder> = (verify, choose) => {
+  const receipt = verify
+    .command('receipt')
+    .description('Checks offline whether a consent receipt is genuine.')
+    .argument('<file>', 'the receipt')
+    .requiredOption('--jwks <file>', 'the keys of /v1/auth/.well-known/jwks.json')
+    .addHelpText('after', '\nExit codes: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered.')
+    .action((file, { jwks }) => choose({ file, jwks }))
+  example(receipt, 'verify receipt receipt.json --jwks jwks.json')
 }
 
-function wrong(reason: string): Command {
-  return { name: 'wrong', reason }
+const defineWitness: Define<WitnessOrder> = (witness, choose) => {
+  witness
+    .requiredOption('--data <dir>', 'where it keeps its key and the newest seals', filled)
+    .option('--log <vkey>', 'the key of a log; repeat it for several', each, [])
+    .option('--port <n>', 'where it listens', numberFrom(0, 65_535), 8430)
+    .option('--name <name>', 'its name in signatures')
+    .addHelpText(
+      'after',
+      '\nIt signs a seal only if the log never went back. Prints "witness <address> <vkey>" for WITNESSES of the platform. HOST is its address (127.0.0.1).',
+    )
+    .action(({ data: dataDir, log: logs, port, name }, command) => {
+      if (logs.length === 0) command.error("error: required option '--log <vkey>' not specified")
+      choose({ dataDir, logs, port, name })
+    })
+  example(witness, 'witness --data /var/lib/witness --log VKEY')
+}
+
+const defineCompletion: Define<Orders['completion']> = (completion, choose) => {
+  completion.addArgument(new Argument('<shell>', 'the shell').choices(shells)).action((shell) => choose({ shell }))
+  completion.addHelpText('after', "\nIt completes the word platform: alias platform='npm run -s platform --'")
+  example(completion, 'completion bash')
 }

@@ -3,14 +3,9 @@ import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration, type Configuration } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
-import {
-  readCommand,
-  usage,
-  type AdministratorOrder,
-  type ClientOrder,
-  type OperatorOrder,
-  type RejectedEventsOrder,
-} from './command-line.ts'
+import type { AdministratorOrder, ClientOrder, OperatorOrder } from './client-orders.ts'
+import { readCommand, wholeProgram, type RejectedEventsOrder } from './command-line.ts'
+import { completionOf, type Shell } from './completion.ts'
 import type { AuditOrder } from './audit/orders.ts'
 import type { KeysOrder } from './keys/orders.ts'
 import type { DoctorOrder } from './operations/doctor.ts'
@@ -26,12 +21,12 @@ import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 // Each command loads only its own modules. So `projections list` does not wait for a web server to load.
 
 export async function runProgram(args: readonly string[]): Promise<void> {
-  const command = readCommand(args)
+  const command = await readCommand(args)
   switch (command.name) {
     case 'up':
       return orExit(() => live(startUp))
     case 'serve':
-      return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
+      return orExit(() => live((surroundings) => startServe(command.order.roles, surroundings)))
     case 'register-client':
       return orExit(() => register(command.order))
     case 'create-administrator':
@@ -60,11 +55,14 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => live((surroundings) => witness(command.order, surroundings)))
     case 'verify-receipt':
       return orExit(() => verifyReceipt(command.order))
+    case 'completion':
+      return completion(command.order.shell)
     case 'help':
-      process.stdout.write(`${usage}\n`)
+      tolerateClosedOutput()
+      process.stdout.write(command.text)
       return
     case 'wrong':
-      process.stderr.write(`platform: ${command.reason}\n\n${usage}\n`)
+      process.stderr.write(`${command.reason}\n`)
       process.exitCode = 2
   }
 }
@@ -78,6 +76,9 @@ async function orExit(work: () => Promise<void>): Promise<void> {
     process.exit(1)
   }
 }
+
+/** A bar is one line that is written again and again. */
+const isInteractive = process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 
 interface Surroundings {
   readonly logger: Logger
@@ -249,13 +250,18 @@ async function createOperator(order: OperatorOrder): Promise<void> {
   process.stdout.write(`${JSON.stringify(operator, null, 2)}\n`)
 }
 
+async function completion(shell: Shell): Promise<void> {
+  tolerateClosedOutput()
+  process.stdout.write(`${completionOf(await wholeProgram(), shell)}\n`)
+}
+
 async function keys(order: KeysOrder): Promise<void> {
   tolerateClosedOutput()
   const { runKeys } = await import('./keys/run.ts')
   await runKeys(order, process.env, {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
-    isInteractive: process.stderr.isTTY,
+    isInteractive,
   })
 }
 
@@ -276,7 +282,7 @@ async function projections(order: ProjectionsOrder): Promise<void> {
   process.exitCode = await runProjections(order, process.env, {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
-    isInteractive: process.stderr.isTTY,
+    isInteractive,
     signal: interrupted.signal,
   })
 }

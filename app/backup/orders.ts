@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { example, filled, must, numberFrom, type Define } from '../command-options.ts'
 
 export type BackupOrder =
   | { readonly action: 'create'; readonly place: string; readonly isJson: boolean }
@@ -20,87 +20,64 @@ export interface RestoreOrder {
   readonly isJson: boolean
 }
 
-export const backupUsage = `  backup create  --to PLACE  [--json]
-          a backup of the running platform in a folder, encrypted with BACKUP_KEYS, and verified. Exit code of all
-          backup commands: 0 done, 1 something in the place is damaged, 2 it could not be done
-  backup list  --from PLACE  [--json]
-  backup verify  --from PLACE  [--backup ID]  [--json]
-          reads every byte of all backups, or of one. Names each damaged file
-  backup restore  --from PLACE  [--backup ID]  --to DIR  [--erasures FILE|--accept-lost-erasures]
-          [--json]
-          the newest backup, or the named one, as the data folder DIR of another npm start. DIR is empty or new
-  backup prune  --from PLACE  --keep N
-          removes all backups but the N newest ones
-  backup release
-          lets a restored platform call other systems again`
+const backupId = must('an id that backup list shows', (id) => (/^[0-9a-f-]{36}$/.test(id) ? id : undefined))
 
-const options = {
-  to: { type: 'string' },
-  from: { type: 'string' },
-  backup: { type: 'string' },
-  keep: { type: 'string' },
-  'accept-lost-erasures': { type: 'boolean', default: false },
-  erasures: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const
-
-type Option = keyof typeof options
-
-/** The options of each action. */
-const takes: Readonly<Record<BackupOrder['action'], readonly Option[]>> = {
-  create: ['to', 'json'],
-  list: ['from', 'json'],
-  verify: ['from', 'backup', 'json'],
-  restore: ['from', 'backup', 'to', 'accept-lost-erasures', 'erasures', 'json'],
-  prune: ['from', 'keep'],
-  release: [],
-}
-
-function isAction(text: string | undefined): text is BackupOrder['action'] {
-  return text !== undefined && Object.hasOwn(takes, text)
-}
-
-/** @throws Error with a message for the operator */
-export function readBackup([action, ...args]: readonly string[]): BackupOrder {
-  if (!isAction(action)) throw new Error(`backup takes ${Object.keys(takes).join(', ')}`)
-  const known = Object.fromEntries(takes[action].map((name) => [name, options[name]]))
-  // Unknown options of this action are refused; the values are those of all options.
-  parseArgs({ args, options: known })
-  const { values } = parseArgs({ args, options })
-  const isJson = values.json
-  const needed = (name: 'to' | 'from', what: string): string => {
-    const value = values[name] ?? ''
-    if (value === '') throw new Error(`backup ${action} needs --${name} ${what}`)
-    return value
-  }
-  switch (action) {
-    case 'create':
-      return { action, place: needed('to', 'PLACE'), isJson }
-    case 'list':
-      return { action, place: needed('from', 'PLACE'), isJson }
-    case 'verify':
-      return { action, place: needed('from', 'PLACE'), id: readId(values.backup), isJson }
-    case 'restore':
-      return {
-        action,
-        place: needed('from', 'PLACE'),
-        id: readId(values.backup),
-        folder: needed('to', 'DIR'),
-        acceptsLostErasures: values['accept-lost-erasures'],
-        erasures: values.erasures,
-        isJson,
-      }
-    case 'prune': {
-      const keep = values.keep ?? ''
-      if (!/^[1-9]\d{0,5}$/.test(keep)) throw new Error('backup prune needs --keep, a number of at least 1')
-      return { action, place: needed('from', 'PLACE'), keep: Number(keep) }
-    }
-    case 'release':
-      return { action }
-  }
-}
-
-function readId(id: string | undefined): string | undefined {
-  if (id !== undefined && !/^[0-9a-f-]{36}$/.test(id)) throw new Error('--backup must be an id that backup list shows')
-  return id
+export const defineBackup: Define<BackupOrder> = (backup, choose) => {
+  backup.addHelpText('after', '\nExit codes: 0 done, 1 something in the place is damaged, 2 it could not be done.')
+  const create = backup
+    .command('create')
+    .description('A backup of the running platform in a folder or bucket, encrypted with BACKUP_KEYS, and verified.')
+    .requiredOption('--to <place>', 'where the backups are', filled)
+    .option('--json', 'as JSON')
+    .action(({ to: place, json: isJson = false }) => choose({ action: 'create', place, isJson }))
+  example(create, 'backup create --to /mnt/backups')
+  const list = backup
+    .command('list')
+    .description('The backups of a place, the newest first.')
+    .requiredOption('--from <place>', 'where the backups are', filled)
+    .option('--json', 'as JSON')
+    .action(({ from: place, json: isJson = false }) => choose({ action: 'list', place, isJson }))
+  example(list, 'backup list --from /mnt/backups')
+  const verify = backup
+    .command('verify')
+    .description('Reads every byte of all backups, or of one, and names each damaged file.')
+    .requiredOption('--from <place>', 'where the backups are', filled)
+    .option('--backup <id>', 'only this one', backupId)
+    .option('--json', 'as JSON')
+    .action(({ from: place, backup: id, json: isJson = false }) => choose({ action: 'verify', place, id, isJson }))
+  example(verify, 'backup verify --from /mnt/backups')
+  const restore = backup
+    .command('restore')
+    .description(
+      'The newest backup, or the named one, as the data folder of another npm start. It calls no other system.',
+    )
+    .requiredOption('--from <place>', 'where the backups are', filled)
+    .option('--backup <id>', 'this one, not the newest', backupId)
+    .requiredOption('--to <dir>', 'the data folder. It is empty or new', filled)
+    .option('--erasures <file>', 'what erasures export wrote, so that nobody who was erased comes back')
+    .option('--accept-lost-erasures', 'without such a file')
+    .option('--json', 'as JSON')
+    .action(
+      ({
+        from: place,
+        backup: id,
+        to: folder,
+        erasures,
+        acceptLostErasures: acceptsLostErasures = false,
+        json: isJson = false,
+      }) => choose({ action: 'restore', place, id, folder, acceptsLostErasures, erasures, isJson }),
+    )
+  example(restore, 'backup restore --from /mnt/backups --to restored --erasures erasures.jsonl')
+  const prune = backup
+    .command('prune')
+    .description('Removes all backups but the newest ones.')
+    .requiredOption('--from <place>', 'where the backups are', filled)
+    .requiredOption('--keep <n>', 'how many to keep', numberFrom(1, 999_999))
+    .action(({ from: place, keep }) => choose({ action: 'prune', place, keep }))
+  example(prune, 'backup prune --from /mnt/backups --keep 14')
+  const release = backup
+    .command('release')
+    .description('Lets a restored platform call other systems again.')
+    .action(() => choose({ action: 'release' }))
+  example(release, 'backup release')
 }

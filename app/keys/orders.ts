@@ -1,5 +1,6 @@
-import { parseArgs } from 'node:util'
+import { Argument } from '@commander-js/extra-typings'
 import { signingPurposes, turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
+import { example, must, type Define } from '../command-options.ts'
 
 /** Purposes whose rotation is recorded in the log. */
 export const loggedPurposes = ['event-signature', 'seal'] as const
@@ -13,60 +14,56 @@ export type KeysOrder =
   | { readonly action: 'end-token'; readonly kid: string }
   | { readonly action: 'end-seal' }
 
-export const keysUsage = `  keys list  [--json]
-          the keys of the vault, what each does now, and the master keys that wrap them. No secret is printed
-  keys rotate token|receipt|actor-context|provenance|unsubscribe|event-signature|seal
-          adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event
-          signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older
-          one, until that is ended
-  keys new-master --id ID
-          makes a master key and prints it as an entry of MASTER_KEYS. With MASTER_KEY_PROVIDER=transit it is wrapped
-  keys rewrap
-          wraps everything in the vault with the first master key. May be stopped and repeated
-  keys end token --kid KID
-          ends every token that a leaked key has signed, in every process. Another key signs at once
-  keys end seal
-          ends all keys of seals but the newest one`
+/** A JWK thumbprint of SHA-256, RFC 7638. */
+const thumbprint = must('a key id, as keys list prints it', (kid) => (/^[\w-]{43}$/.test(kid) ? kid : undefined))
 
-/** @throws Error with the reason, if there is no such command */
-export function readKeys(args: readonly string[]): KeysOrder {
-  const [action, ...rest] = args
-  if (action === 'list') {
-    const { values } = parseArgs({ args: rest, options: { json: { type: 'boolean', default: false } } })
-    return { action, isJson: values.json }
-  }
-  if (action === 'rotate') {
-    const { positionals } = parseArgs({ args: rest, options: {}, allowPositionals: true })
-    const purposes = [...signingPurposes, ...turningKinds, ...loggedPurposes]
-    const purpose = purposes.find((each) => each === positionals[0])
-    if (purpose === undefined || positionals.length > 1)
-      throw new Error(`keys rotate takes one of ${purposes.join(', ')}`)
-    return { action, purpose }
-  }
-  if (action === 'rewrap') {
-    parseArgs({ args: rest, options: {} })
-    return { action }
-  }
-  if (action === 'new-master') {
-    const { values } = parseArgs({ args: rest, options: { id: { type: 'string' } } })
-    if (values.id === undefined || !/^[A-Za-z0-9_.-]{1,64}$/.test(values.id))
-      throw new Error("keys new-master needs --id ID, of 1 to 64 letters, digits, '_', '.' or '-'")
-    return { action, id: values.id }
-  }
-  if (action === 'end') return readEnd(rest)
-  throw new Error(`there is no command ${['keys', ...args].join(' ')}`)
-}
+const masterKeyId = must("1 to 64 letters, digits, '_', '.' or '-'", (id) =>
+  /^[A-Za-z0-9_.-]{1,64}$/.test(id) ? id : undefined,
+)
 
-function readEnd(args: string[]): KeysOrder {
-  const { values, positionals } = parseArgs({ args, options: { kid: { type: 'string' } }, allowPositionals: true })
-  if (positionals.length !== 1 || (positionals[0] !== 'token' && positionals[0] !== 'seal'))
-    throw new Error('keys end takes token or seal')
-  if (positionals[0] === 'seal') {
-    if (values.kid !== undefined) throw new Error('keys end seal takes no --kid: the newest key stays')
-    return { action: 'end-seal' }
-  }
-  // A JWK thumbprint of SHA-256, RFC 7638.
-  if (values.kid === undefined || !/^[\w-]{43}$/.test(values.kid))
-    throw new Error('keys end token needs --kid KID, as keys list prints it')
-  return { action: 'end-token', kid: values.kid }
+export const defineKeys: Define<KeysOrder> = (keys, choose) => {
+  const list = keys
+    .command('list')
+    .description('The keys of the vault, what each does now, and the master keys that wrap them. No secret is printed.')
+    .option('--json', 'as JSON')
+    .action(({ json: isJson = false }) => choose({ action: 'list', isJson }))
+  example(list, 'keys list')
+  const rotate = keys
+    .command('rotate')
+    .description(
+      'Adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older one, until that is ended.',
+    )
+    .addArgument(
+      new Argument('<purpose>', 'what it signs').choices([...signingPurposes, ...turningKinds, ...loggedPurposes]),
+    )
+    .action((purpose) => choose({ action: 'rotate', purpose }))
+  example(rotate, 'keys rotate token')
+  const master = keys
+    .command('new-master')
+    .description(
+      'Makes a master key and prints it as an entry of MASTER_KEYS. With MASTER_KEY_PROVIDER=transit it is wrapped.',
+    )
+    .requiredOption('--id <id>', 'its name', masterKeyId)
+    .action(({ id }) => choose({ action: 'new-master', id }))
+  example(master, 'keys new-master --id master-2')
+  const rewrap = keys
+    .command('rewrap')
+    .description('Wraps everything in the vault with the first master key. May be stopped and repeated.')
+    .action(() => choose({ action: 'rewrap' }))
+  example(rewrap, 'keys rewrap')
+  const end = keys
+    .command('end')
+    .description(
+      'token: ends every token that a leaked key has signed, in every process. Another key signs at once. seal: ends all keys of seals but the newest one.',
+    )
+    .addArgument(new Argument('<purpose>', 'what it signs').choices(['token', 'seal']))
+    .option('--kid <kid>', 'id of the key of tokens', thumbprint)
+    .action((purpose, { kid }, command) => {
+      if (purpose === 'seal' && kid !== undefined)
+        return command.error('error: keys end seal takes no --kid: the newest key stays')
+      if (purpose === 'seal') return choose({ action: 'end-seal' })
+      if (kid === undefined) return command.error("error: required option '--kid <kid>' not specified")
+      choose({ action: 'end-token', kid })
+    })
+  example(end, 'keys end token --kid NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs')
 }

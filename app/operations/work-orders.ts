@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util'
+import { Option, type Command } from '@commander-js/extra-typings'
 import { Check } from 'typebox/schema'
 import type { RetryOrder } from '../../contracts/operations/operations.ts'
 import { WorkKind, WorkState } from '../../contracts/operations/record.ts'
 import { defaultLimit, greatestLimit } from '../../platform/http/cursors.ts'
-import { isUuid } from '../../platform/http/formats.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { example, must, numberFrom, textUpTo, uuid, type Define } from '../command-options.ts'
 
 interface Page {
   readonly limit: number
@@ -35,100 +35,99 @@ export type WorkOrder =
       readonly isJson: boolean
     }
 
-export const workUsage = `  steps list  [--kind step|delivery|notification]  [--process NAME]  [--step NAME]  [--state STATE,…]
-          [--org ID]  [--failing-with GROUP]  [--limit N]  [--cursor CURSOR]  [--json]
-          work of all processes, the oldest first. States: due, waiting, leased, failing, parked
-  steps show ID  [--json]
-          one piece of work
-  steps retry ID  [--reason TEXT]  [--wait]  [--json]
-          its next try now. --wait waits for the outcome: exit code 1 if it failed again
-  deliveries  [the options of steps list]
-          deliveries of webhooks that are not over
-  groups list  [--org ID]  [--limit N]  [--cursor CURSOR]  [--json]
-          work that fails in the same way, the largest group first
-  groups show ID  [--json]
-          one failure group, with an example
-  groups retry ID  [--reason TEXT]  [--wait]  [--json]
-          the same for each item of the group
-  relays  [--limit N]  [--cursor CURSOR]  [--json]
-          the relays of public channels: state, position, since when it has not moved`
+const exampleId = '6d0f0f6e-5bb1-5f0e-9f0e-0a7f0b7c1d2e'
 
-const output = { json: { type: 'boolean', default: false } } as const
-const listed = { ...output, limit: { type: 'string' }, cursor: { type: 'string' } } as const
-const paged = { ...listed, org: { type: 'string' } } as const
-const filters = {
-  ...paged,
-  kind: { type: 'string' },
-  process: { type: 'string' },
-  step: { type: 'string' },
-  state: { type: 'string' },
-  'failing-with': { type: 'string' },
-} as const
+const organisation = (text: string): TenantId => tenantOfFact(uuid(text))
+const states = must(`one of ${WorkState.enum.join(', ')}, or several with commas`, (text) => {
+  const named = text.split(',')
+  return named.every((state) => Check(WorkState, state)) ? named : undefined
+})
 
-/** @throws Error with the reason, if there is no such command */
-export function readWork(name: 'steps' | 'groups' | 'deliveries' | 'relays', args: readonly string[]): WorkOrder {
-  if (name === 'relays')
-    return { action: 'list-relays', ...pageOf(parseArgs({ args: [...args], options: listed }).values) }
-  if (name === 'deliveries') return readList([...args], 'delivery')
-  const [action, ...rest] = args
-  if (action === 'show') return readShow(name, rest)
-  if (action === 'retry') return readRetry(name, rest)
-  if (action !== 'list') throw new Error(`there is no command ${[name, ...args].join(' ')}`)
-  if (name === 'steps') return readList(rest)
-  const { values } = parseArgs({ args: rest, options: paged })
-  return { action: 'list-groups', orgId: organisationOf(values.org), ...pageOf(values) }
+/** Options of each list. */
+function pages(command: Command) {
+  return command
+    .option('--limit <n>', 'items of a page', numberFrom(1, greatestLimit), defaultLimit)
+    .option('--cursor <cursor>', 'the page after this one')
+    .option('--json', 'as the route answers it')
 }
 
-function readList(args: string[], fixedKind?: WorkKind): WorkOrder {
-  const { values } = parseArgs({ args, options: filters })
-  const kind = fixedKind ?? values.kind
-  if (kind !== undefined && !Check(WorkKind, kind)) throw new Error(`--kind is one of ${WorkKind.enum.join(', ')}`)
-  const states = values.state?.split(',').map((state) => {
-    if (!Check(WorkState, state)) throw new Error(`--state takes ${WorkState.enum.join(', ')}, several with commas`)
-    return state
+function pagesOfOne(command: Command) {
+  return pages(command).option('--org <id>', 'only of this organisation', organisation)
+}
+
+/** Lists work, of one kind or of the one that is asked for. */
+function listOf(command: Command, choose: (order: WorkOrder) => void, only?: WorkKind): void {
+  const listed = pagesOfOne(command)
+    .option('--process <name>', 'only of this process')
+    .option('--step <name>', 'only this step')
+    .option('--state <states>', WorkState.enum.join(', '), states)
+    .option('--failing-with <group>', 'only of this failure group', uuid)
+  if (only === undefined) listed.addOption(new Option('--kind <kind>', 'only of this kind').choices(WorkKind.enum))
+  listed.action(({ limit, cursor, json: isJson = false, org, process, step, state, failingWith }) => {
+    const chosen: unknown = command.getOptionValue('kind')
+    const kind = only ?? (Check(WorkKind, chosen) ? chosen : undefined)
+    const filter = { orgId: org ?? null, kind, process, step, states: state, failingWith }
+    choose({ action: 'list-work', filter, limit, cursor, isJson })
   })
-  const failingWith = values['failing-with']
-  if (failingWith !== undefined && !isUuid(failingWith)) throw new Error('--failing-with must be the id of a group')
-  const { process, step } = values
-  const filter = { orgId: organisationOf(values.org), kind, process, step, states, failingWith }
-  return { action: 'list-work', filter, ...pageOf(values) }
 }
 
-function readShow(name: 'steps' | 'groups', args: string[]): WorkOrder {
-  const { values, positionals } = parseArgs({ args, options: output, allowPositionals: true })
-  const [id = '', ...others] = positionals
-  if (!isUuid(id) || others.length > 0) throw new Error(`${name} show takes one id, a UUID`)
-  return { action: name === 'steps' ? 'show-work' : 'show-group', id: id.toLowerCase(), isJson: values.json }
+export const defineDeliveries: Define<WorkOrder> = (deliveries, choose) => {
+  listOf(deliveries, choose, 'delivery')
+  example(deliveries, 'deliveries --state failing')
 }
 
-function readRetry(name: 'steps' | 'groups', args: string[]): WorkOrder {
-  const options = { ...output, reason: { type: 'string' }, wait: { type: 'boolean', default: false } } as const
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-  const [id = '', ...others] = positionals
-  if (!isUuid(id) || others.length > 0) throw new Error(`${name} retry takes one id, a UUID`)
-  const { reason = null, wait: isToWait, json: isJson } = values
-  if (reason !== null && (reason === '' || reason.length > 500))
-    throw new Error('--reason must have 1 to 500 characters')
-  const kind = name === 'steps' ? 'step' : 'group'
-  return { action: 'retry', target: { kind, id: id.toLowerCase() }, reason, isToWait, isJson }
+export const defineRelays: Define<WorkOrder> = (relays, choose) => {
+  pages(relays).action(({ limit, cursor, json: isJson = false }) =>
+    choose({ action: 'list-relays', limit, cursor, isJson }),
+  )
+  example(relays, 'relays')
 }
 
-function organisationOf(org: string | undefined): TenantId | null {
-  if (org === undefined) return null
-  if (!isUuid(org)) throw new Error('--org must be a UUID')
-  return tenantOfFact(org.toLowerCase())
+export const defineSteps: Define<WorkOrder> = (steps, choose) => {
+  const list = steps.command('list').description('Work of all processes, the oldest first.')
+  listOf(list, choose)
+  example(list, 'steps list --state failing,parked')
+  const show = steps
+    .command('show')
+    .description('One piece of work, with its newest retry.')
+    .argument('<id>', 'of the work, as steps list shows it', uuid)
+    .option('--json', 'as the route answers it')
+    .action((id, { json: isJson = false }) => choose({ action: 'show-work', id, isJson }))
+  example(show, `steps show ${exampleId}`)
+  defineRetry(steps, choose, 'step', 'Gives one failing piece of work its next try now.')
 }
 
-function pageOf({
-  limit,
-  cursor,
-  json,
-}: {
-  readonly limit?: string | undefined
-  readonly cursor?: string | undefined
-  readonly json: boolean
-}): Page {
-  if (limit !== undefined && !(/^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= greatestLimit))
-    throw new Error(`--limit must be a number from 1 to ${greatestLimit}`)
-  return { limit: limit === undefined ? defaultLimit : Number(limit), cursor, isJson: json }
+export const defineGroups: Define<WorkOrder> = (groups, choose) => {
+  const list = groups.command('list').description('Work that fails in the same way, the largest group first.')
+  pagesOfOne(list).action(({ limit, cursor, json: isJson = false, org }) =>
+    choose({ action: 'list-groups', orgId: org ?? null, limit, cursor, isJson }),
+  )
+  example(list, 'groups list')
+  const show = groups
+    .command('show')
+    .description('One failure group, with an example and its newest retry.')
+    .argument('<id>', 'of the group, as groups list shows it', uuid)
+    .option('--json', 'as the route answers it')
+    .action((id, { json: isJson = false }) => choose({ action: 'show-group', id, isJson }))
+  example(show, `groups show ${exampleId}`)
+  defineRetry(groups, choose, 'group', 'Gives each item of a failure group its next try now.')
+}
+
+function defineRetry(
+  command: Command,
+  choose: (order: WorkOrder) => void,
+  kind: 'step' | 'group',
+  description: string,
+): void {
+  const retry = command
+    .command('retry')
+    .description(description)
+    .argument('<id>', `as ${kind}s list shows it`, uuid)
+    .option('--reason <text>', 'why. Kept and shown to operators: no name of a person', textUpTo(500))
+    .option('--wait', 'until each item has an outcome. Exit code 1 if something failed again')
+    .option('--json', 'as the route answers it')
+    .action((id, { reason = null, wait: isToWait = false, json: isJson = false }) =>
+      choose({ action: 'retry', target: { kind, id }, reason, isToWait, isJson }),
+    )
+  example(retry, `${kind}s retry ${exampleId} --reason 'the provider is back' --wait`)
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { clientScopes } from '../../commands/auth/scopes.ts'
-import { readCommand } from '../../app/command-line.ts'
+import { commandsIn, readCommand, wholeProgram } from '../../app/command-line.ts'
 import { needsOf, needsOfUp, requireVariables } from '../../app/roles.ts'
 
 /** A UUID without a version: callers may use any UUID as an id. */
@@ -9,11 +9,8 @@ const org = 'A1B2C3D4-0000-0000-0000-000000000001'
 const kid = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
 
 test.each([
-  [[], { name: 'help' }],
-  [['--help'], { name: 'help' }],
-  [['serve', '--help'], { name: 'help' }],
-  [['up'], { name: 'up' }],
-  [['serve'], { name: 'serve', roles: ['api', 'projector', 'processor'] }],
+  [['up'], { name: 'up', order: {} }],
+  [['serve'], { name: 'serve', order: { roles: ['api', 'projector', 'processor'] } }],
   [
     ['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'],
     { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } },
@@ -30,15 +27,48 @@ test.each([
   [['keys', 'list'], { name: 'keys', order: { action: 'list', isJson: false } }],
   [['keys', 'list', '--json'], { name: 'keys', order: { action: 'list', isJson: true } }],
   [['keys', 'rewrap'], { name: 'keys', order: { action: 'rewrap' } }],
+  [['keys', 'rotate', 'seal'], { name: 'keys', order: { action: 'rotate', purpose: 'seal' } }],
+  [['keys', 'end', 'seal'], { name: 'keys', order: { action: 'end-seal' } }],
   [['keys', 'end', 'token', '--kid', kid], { name: 'keys', order: { action: 'end-token', kid } }],
-  [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
-])('%j is understood', (args, command) => {
-  expect(readCommand(args)).toEqual(command)
+  [
+    ['serve', '--role', 'processor', '--role', 'api', '--role=api'],
+    { name: 'serve', order: { roles: ['api', 'processor'] } },
+  ],
+])('%j is understood', async (args, command) => {
+  expect(await readCommand(args)).toEqual(command)
 })
 
-test('reads a client of a given organisation, with its id in lower case, or of a new organisation', () => {
+test.each([
+  [[]],
+  [['--help']],
+  [['help', 'serve']],
+  [['serve', '--help']],
+  [['keys', '--help']],
+  [['keys', 'list', '-h']],
+])('%j asks for help', async (args) => {
+  expect(await readCommand(args)).toEqual({ name: 'help', text: expect.stringMatching(/^Usage: platform /) })
+})
+
+test('the help of each command has an example, which is understood', async () => {
+  const leaves = commandsIn(await wholeProgram()).filter(({ commands }) => commands.length === 0)
+  expect(leaves.length).toBeGreaterThan(40)
+  for (const leaf of leaves) {
+    const path = [leaf.name()]
+    for (let above = leaf.parent; above?.parent !== null && above !== null; above = above.parent)
+      path.unshift(above.name())
+    const { text = '' } = (await readCommand([...path, '--help'])) as { text?: string }
+    const [, line = ''] = /\nExample:\n {2}npm run platform -- (.*)\n/.exec(text) ?? []
+    expect(line.startsWith(path.join(' ')), path.join(' ')).toBe(true)
+    const words = [...line.replace(/ > .*/, '').matchAll(/'([^']*)'|(\S+)/g)].map(
+      ([, quoted, word]) => quoted ?? word ?? '',
+    )
+    expect(await readCommand(words)).toMatchObject({ order: expect.anything() })
+  }
+})
+
+test('reads a client of a given organisation, with its id in lower case, or of a new organisation', async () => {
   expect(
-    readCommand([
+    await readCommand([
       'clients',
       'register',
       '--org',
@@ -58,23 +88,23 @@ test('reads a client of a given organisation, with its id in lower case, or of a
       trustedActorContext: true,
     },
   })
-  expect(readCommand(['clients', 'register', '--new-org', '--product', org, '--scope', 'all'])).toEqual({
+  expect(await readCommand(['clients', 'register', '--new-org', '--product', org, '--scope', 'all'])).toEqual({
     name: 'register-client',
     order: { orgId: null, productId: org.toLowerCase(), scopes: [...clientScopes], trustedActorContext: false },
   })
 })
 
-test('reads the first administrator of an organisation', () => {
+test('reads the first administrator of an organisation', async () => {
   const args = ['administrators', 'create', '--org', org, '--email', ' ada@example.org', '--name', 'Ada Example']
   const order = { orgId: org.toLowerCase(), email: 'ada@example.org', name: 'Ada Example' }
-  expect(readCommand(args)).toEqual({ name: 'create-administrator', order })
+  expect(await readCommand(args)).toEqual({ name: 'create-administrator', order })
 })
 
-test('reads an operator, who may only look with --read-only', () => {
+test('reads an operator, who may only look with --read-only', async () => {
   const args = ['operators', 'create', '--org', org, '--email', 'ada@example.org']
   const order = { orgId: org.toLowerCase(), email: 'ada@example.org', name: undefined, isReadOnly: false }
-  expect(readCommand(args)).toEqual({ name: 'create-operator', order })
-  expect(readCommand([...args, '--read-only'])).toEqual({
+  expect(await readCommand(args)).toEqual({ name: 'create-operator', order })
+  expect(await readCommand([...args, '--read-only'])).toEqual({
     name: 'create-operator',
     order: { ...order, isReadOnly: true },
   })
@@ -82,40 +112,51 @@ test('reads an operator, who may only look with --read-only', () => {
 
 const register = ['clients', 'register', '--new-org', '--new-product']
 test.each([
-  [['sevre'], 'there is no command sevre'],
-  [['clients', 'list'], 'there is no command clients list'],
-  [['administrators', 'list'], 'there is no command administrators list'],
-  [['operators', 'list'], 'there is no command operators list'],
-  [['operators', 'create', '--org', org], 'operators create needs --email, an e-mail address'],
-  [['administrators', 'create', '--email', 'ada@example.org'], 'needs --org, a UUID'],
-  [['administrators', 'create', '--org', org, '--email', 'ada'], 'needs --email, an e-mail address'],
-  [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], '1 to 255 characters'],
-  [['foreign-events'], 'there is no command foreign-events'],
-  [['keys'], 'there is no command keys'],
-  [['keys', 'remove'], 'there is no command keys remove'],
-  [['keys', 'rewrap', 'token'], 'Unexpected argument'],
-  [['keys', 'end', 'receipt', '--kid', kid], 'keys end takes token'],
-  [['keys', 'end', 'token'], 'keys end token needs --kid KID'],
-  [['keys', 'end', 'token', '--kid', 'short'], 'keys end token needs --kid KID'],
-  [['keys', 'rotate'], 'keys rotate takes one of token, receipt, actor-context'],
-  [['keys', 'rotate', 'webhook'], 'keys rotate takes one of'],
-  [['keys', 'rotate', 'token', 'receipt'], 'keys rotate takes one of'],
-  [['verify'], 'there is no command verify'],
-  [['verify', 'token'], 'there is no command verify token'],
-  [['verify', 'receipt', '--jwks', 'keys.json'], 'takes one file'],
-  [['verify', 'receipt', 'one', 'two', '--jwks', 'keys.json'], 'takes one file'],
-  [['verify', 'receipt', 'one'], '--jwks FILE'],
-  [['up', '--role', 'api'], '--role'],
-  [['serve', '--role', 'worker'], 'there is no role worker: roles are api, projector, processor'],
-  [['serve', 'api'], 'api'],
-  [register, 'at least one --scope'],
-  [[...register, '--scope', 'auth:admin'], 'there is no scope auth:admin'],
-  [[...register, '--scope', 'ai-review:read-raw'], 'there is no scope ai-review:read-raw'],
+  [['sevre'], "unknown command 'sevre'\n(Did you mean serve?)"],
+  [['clients', 'list'], "unknown command 'list'"],
+  [['operators', 'crate'], "unknown command 'crate'\n(Did you mean create?)"],
+  [['operators', 'create', '--org', org], "required option '--email <address>' not specified"],
+  [['administrators', 'create', '--email', 'ada@example.org'], "required option '--org <id>' not specified"],
+  [['administrators', 'create', '--org', org, '--email', 'ada'], "'ada' is invalid. It must be an e-mail address."],
+  [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], 'It must be 1 to 255 characters.'],
+  [['foreign-events'], 'foreign-events takes a command'],
+  [['keys'], 'keys takes a command'],
+  [['keys', 'remove'], "unknown command 'remove'"],
+  [['keys', 'list', '--jsn'], "unknown option '--jsn'\n(Did you mean --json?)"],
+  [['keys', 'rewrap', 'token'], "too many arguments for 'rewrap'"],
+  [['keys', 'end', 'receipt', '--kid', kid], 'Allowed choices are token, seal.'],
+  [['keys', 'end', 'token'], "required option '--kid <kid>' not specified"],
+  [['keys', 'end', 'seal', '--kid', kid], 'keys end seal takes no --kid'],
+  [['keys', 'end', 'token', '--kid'], "option '--kid <kid>' argument missing"],
+  [['keys', 'end', 'token', '--kid', 'short'], 'It must be a key id, as keys list prints it.'],
+  [['keys', 'rotate'], "missing required argument 'purpose'"],
+  [['keys', 'rotate', 'webhook'], 'Allowed choices are token, receipt, actor-context'],
+  [['keys', 'rotate', 'token', 'receipt'], "too many arguments for 'rotate'"],
+  [['verify'], 'verify takes a command'],
+  [['verify', 'receipt', '--jwks', 'keys.json'], "missing required argument 'file'"],
+  [['verify', 'receipt', 'one', 'two', '--jwks', 'keys.json'], "too many arguments for 'receipt'"],
+  [['verify', 'receipt', 'one'], "required option '--jwks <file>' not specified"],
+  [['backup', 'create', '--to', '--json'], "option '--to <place>' argument missing"],
+  [['witness', '--data', 'd'], "required option '--log <vkey>' not specified"],
+  [['witness', '--data', 'd', '--log', 'v', '--port', '65536'], 'It must be a number from 0 to 65535.'],
+  [['completion', 'fish'], 'Allowed choices are bash, zsh.'],
+  [['up', '--role', 'api'], "unknown option '--role'"],
+  [['serve', '--role', 'worker'], "'worker' is invalid. Allowed choices are api, projector, processor."],
+  [['serve', 'api'], "too many arguments for 'serve'. Expected 0 arguments but got 1: api."],
+  [register, "required option '--scope <scopes...>' not specified"],
+  [[...register, '--scope', 'auth:admin'], "'auth:admin' is invalid. It must be all, or some of "],
+  [[...register, '--scope', 'ai-review:read-raw'], "'ai-review:read-raw' is invalid"],
   [[...register, '--org', org, '--scope', 'all'], 'either --org ID or --new-org'],
   [['clients', 'register', '--new-org', '--scope', 'all'], 'either --product ID or --new-product'],
-  [['clients', 'register', '--org', 'mine', '--new-product', '--scope', 'all'], '--org must be a UUID'],
-])('%j is refused with its reason', (args, reason) => {
-  expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
+  [
+    ['clients', 'register', '--org', 'mine', '--new-product', '--scope', 'all'],
+    "'mine' is invalid. It must be a UUID.",
+  ],
+])('%j is refused with its reason', async (args, reason) => {
+  const { name, reason: given } = (await readCommand(args)) as { name: string; reason: string }
+  expect(name).toBe('wrong')
+  expect(given).toMatch(/^platform: /)
+  expect(given).toContain(reason)
 })
 
 const keycloak = 'KEYCLOAK_BASE_URL, KEYCLOAK_REALM, KEYCLOAK_CLIENT_ID, KEYCLOAK_CLIENT_SECRET'

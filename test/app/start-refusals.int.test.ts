@@ -49,9 +49,12 @@ test('a start that fails prints its reason, and ends with exit code 1', async ()
   ])
 })
 
-test('an unknown command ends with exit code 2 and prints the usage', async () => {
-  const { code, stderr } = await world.outcome(['serve', '--role', 'worker'], {})
-  expect([code, stderr]).toEqual([2, expect.stringContaining('Usage: npm run platform -- COMMAND')])
+test('an unknown command ends with exit code 2, and prints what it is on stderr', async () => {
+  const { code, stdout, stderr } = await world.outcome(['sevre'], {})
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toBe(
+    "platform: unknown command 'sevre'\n(Did you mean serve?)\nAdd --help to see what a command takes.\n",
+  )
 })
 
 test.each([

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { asOfText } from '../../../app/audit/as-of-command.ts'
-import { readAudit } from '../../../app/audit/orders.ts'
+import { readCommand } from '../../../app/command-line.ts'
 import { formatPosition, startOfLog } from '../../../platform/kit/positions.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
@@ -24,10 +24,10 @@ beforeAll(async () => {
 })
 afterAll(() => past.close())
 
-function command(...args: readonly string[]): Promise<string> {
-  const order = readAudit(['as-of', '--org', orgId, ...args])
-  if (order.action !== 'as-of') throw new Error('another order')
-  return asOfText(past.env, order)
+async function command(...args: readonly string[]): Promise<string> {
+  const read = await readCommand(['audit', 'as-of', '--org', orgId, ...args])
+  if (read.name !== 'audit' || read.order.action !== 'as-of') throw new Error('another order')
+  return asOfText(past.env, read.order)
 }
 
 async function ofRoute(asked: Readonly<Record<string, string>>): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAudit } from '../../../app/audit/orders.ts'
+import { readCommand } from '../../../app/command-line.ts'
 
 const id = '0190b0a0-0000-7000-8000-00000000000a'
 
@@ -33,26 +33,31 @@ test.each([
   [['provenance', '--review', id.toUpperCase()], { action: 'provenance', reviewId: id, isJson: false }],
   [['provenance', '--json', '--review', id], { action: 'provenance', reviewId: id, isJson: true }],
   [['accept-older-log', '--reason', ' a disk broke '], { action: 'accept-older-log', reason: 'a disk broke' }],
-])('audit %j is understood', (args, order) => expect(readAudit(args)).toEqual(order))
+])('audit %j is understood', async (args, order) => {
+  expect(await readCommand(['audit', ...args])).toEqual({ name: 'audit', order })
+})
 
 test.each([
-  [[], 'audit takes'],
-  [['other'], 'audit takes'],
-  [['timeline'], 'exactly one subject'],
-  [['timeline', '--patient', id, '--case', id], 'exactly one subject'],
-  [['timeline', '--patient', '7'], 'ids are UUIDs'],
-  [['timeline', '--doctor', id], '--doctor'],
-  [['as-of', '--at', 'yesterday', '--path', '/v1/x', '--org', id], 'needs --at, an instant such as'],
-  [['as-of', '--at', '1/1', '--path', 'v1/x', '--org', id], 'needs --path'],
-  [['as-of', '--at', '1/1', '--path', `/${'x'.repeat(2_048)}`, '--org', id], 'needs --path'],
-  [['as-of', '--at', '1/1', '--path', '/v1/x'], 'needs --org'],
-  [['verify', '--from', '0'], '--from must be'],
-  [['verify', '--from', 'x'], '--from must be'],
-  [['check'], 'takes one file'],
-  [['check', 'a', 'b', '--key', 'k'], 'takes one file'],
-  [['check', 'a'], 'needs --key'],
-  [['provenance'], 'needs --review'],
-  [['provenance', '--review', '7'], 'needs --review'],
-  [['accept-older-log'], 'needs --reason'],
-  [['accept-older-log', '--reason', 'x'.repeat(501)], 'needs --reason'],
-])('audit %j is refused', (args, reason) => expect(() => readAudit(args)).toThrow(reason))
+  [[], 'audit takes a command'],
+  [['other'], "unknown command 'other'"],
+  [['timeline'], 'one subject is needed'],
+  [['timeline', '--patient', id, '--case', id], 'cannot be used with option'],
+  [['timeline', '--patient', id, '--ai-review', id], 'cannot be used with option'],
+  [['timeline', '--patient', '7'], 'It must be a UUID.'],
+  [['timeline', '--doctor', id], "unknown option '--doctor'"],
+  [['as-of', '--at', 'yesterday', '--path', '/v1/x', '--org', id], 'It must be an instant such as'],
+  [['as-of', '--at', '1/1', '--path', 'v1/x', '--org', id], 'It must be a path such as'],
+  [['as-of', '--at', '1/1', '--path', `/${'x'.repeat(2_048)}`, '--org', id], 'It must be a path such as'],
+  [['as-of', '--at', '1/1', '--path', '/v1/x'], "required option '--org <id>' not specified"],
+  [['verify', '--from', '0'], "option '--from <size>' argument '0' is invalid"],
+  [['verify', '--from', 'x'], "option '--from <size>' argument 'x' is invalid"],
+  [['check', '--key', 'k'], "missing required argument 'file'"],
+  [['check', 'a', 'b', '--key', 'k'], "too many arguments for 'check'"],
+  [['check', 'a'], "required option '--key <vkey>' not specified"],
+  [['provenance'], "required option '--review <id>' not specified"],
+  [['provenance', '--review', '7'], 'It must be a UUID.'],
+  [['accept-older-log'], "required option '--reason <text>' not specified"],
+  [['accept-older-log', '--reason', 'x'.repeat(501)], 'It must be 1 to 500 characters.'],
+])('audit %j is refused', async (args, reason) => {
+  expect(await readCommand(['audit', ...args])).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
+})

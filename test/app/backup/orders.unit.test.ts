@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { readBackup } from '../../../app/backup/orders.ts'
 import { readCommand } from '../../../app/command-line.ts'
 
 const id = '01a22465-babd-75f8-911e-49735f46ce70'
@@ -22,22 +21,22 @@ test.each([
   ],
   [['prune', '--from', 'p', '--keep', '7'], { action: 'prune', place: 'p', keep: 7 }],
   [['release'], { action: 'release' }],
-])('%j is understood', (args, order) => {
-  expect(readBackup(args)).toEqual(order)
-  expect(readCommand(['backup', ...args])).toEqual({ name: 'backup', order })
+])('%j is understood', async (args, order) => {
+  expect(await readCommand(['backup', ...args])).toEqual({ name: 'backup', order })
 })
 
 test.each([
-  [[], 'backup takes create, list, verify, restore, prune, release'],
-  [['toString'], 'backup takes create'],
-  [['create'], 'backup create needs --to PLACE'],
-  [['create', '--to', 'p', '--from', 'p'], "Unknown option '--from'"],
-  [['list'], 'backup list needs --from PLACE'],
-  [['restore', '--from', 'p'], 'backup restore needs --to DIR'],
-  [['verify', '--from', 'p', '--backup', '../x'], '--backup must be an id'],
-  [['prune', '--from', 'p'], 'backup prune needs --keep'],
-  [['prune', '--from', 'p', '--keep', '0'], 'backup prune needs --keep'],
-  [['release', '--to', 'p'], "Unknown option '--to'"],
-])('%j is refused', (args, reason) => {
-  expect(() => readBackup(args)).toThrow(reason)
+  [[], 'backup takes a command'],
+  [['toString'], "unknown command 'toString'"],
+  [['create'], "required option '--to <place>' not specified"],
+  [['create', '--to', ''], 'It must be at least one character.'],
+  [['create', '--to', 'p', '--from', 'p'], "unknown option '--from'"],
+  [['list'], "required option '--from <place>' not specified"],
+  [['restore', '--from', 'p'], "required option '--to <dir>' not specified"],
+  [['verify', '--from', 'p', '--backup', '../x'], 'It must be an id that backup list shows.'],
+  [['prune', '--from', 'p'], "required option '--keep <n>' not specified"],
+  [['prune', '--from', 'p', '--keep', '0'], 'It must be a number from 1 to 999999.'],
+  [['release', '--to', 'p'], "unknown option '--to'"],
+])('%j is refused', async (args, reason) => {
+  expect(await readCommand(['backup', ...args])).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
 })

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 /** What a command line prints, with servers of which only the database is there. */
 async function printed(...args: readonly string[]) {
-  const command = readCommand(args)
+  const command = await readCommand(args)
   if (command.name !== 'work') throw new Error(`not understood: ${JSON.stringify(command)}`)
   return runWork(command.order, {
     DATABASE_URL: database.url,
@@ -124,18 +124,19 @@ test.each([
 })
 
 test.each([
-  [['steps'], 'there is no command steps'],
-  [['steps', 'remove'], 'there is no command steps remove'],
-  [['steps', 'show'], 'steps show takes one id, a UUID'],
-  [['groups', 'show', 'one'], 'groups show takes one id, a UUID'],
-  [['groups', 'retry'], 'groups retry takes one id, a UUID'],
-  [['steps', 'retry', randomUUID(), '--reason', ''], '--reason must have 1 to 500 characters'],
-  [['steps', 'list', '--limit', '0'], '--limit must be a number from 1 to 200'],
-  [['steps', 'list', '--kind', 'mail'], '--kind is one of step, delivery, notification'],
-  [['steps', 'list', '--state', 'due,gone'], '--state takes due, waiting, leased, failing, parked'],
-  [['groups', 'list', '--state', 'due'], 'Unknown option'],
-  [['relays', '--org', randomUUID()], 'Unknown option'],
-  [['deliveries', '--org', 'ours'], '--org must be a UUID'],
-])('%j is not understood', (args, reason) => {
-  expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
+  [['steps'], 'steps takes a command'],
+  [['steps', 'remove'], "unknown command 'remove'"],
+  [['steps', 'show'], "missing required argument 'id'"],
+  [['groups', 'show', 'one'], "'one' is invalid for argument 'id'. It must be a UUID."],
+  [['groups', 'retry'], "missing required argument 'id'"],
+  [['steps', 'retry', randomUUID(), '--reason', ''], 'It must be 1 to 500 characters.'],
+  [['steps', 'list', '--limit', '0'], 'It must be a number from 1 to 200.'],
+  [['steps', 'list', '--kind', 'mail'], 'Allowed choices are step, delivery, notification.'],
+  [['steps', 'list', '--state', 'due,gone'], 'It must be one of due, waiting, leased, failing, parked, or several'],
+  [['deliveries', '--kind', 'step'], "unknown option '--kind'"],
+  [['groups', 'list', '--state', 'due'], "unknown option '--state'"],
+  [['relays', '--org', randomUUID()], "unknown option '--org'"],
+  [['deliveries', '--org', 'ours'], 'It must be a UUID.'],
+])('%j is not understood', async (args, reason) => {
+  expect(await readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCommand, usage } from '../../../app/command-line.ts'
+import { readCommand } from '../../../app/command-line.ts'
 import { knownNames } from '../../../app/projections/known-projectors.ts'
 
 const position = { commit: 18_446_744_073_709_551_615n, prepare: 12n }
@@ -18,40 +18,47 @@ test.each([
     ['skip', 'cases', '18446744073709551615/12', '--reason', ' twice  imported '],
     { action: 'skip', name: 'cases', position, reason: 'twice  imported' },
   ],
-])('projections %j is a valid command', (args, order) => {
-  expect(readCommand(['projections', ...args])).toEqual({ name: 'projections', order })
+])('projections %j is a valid command', async (args, order) => {
+  expect(await readCommand(['projections', ...args])).toEqual({ name: 'projections', order })
 })
 
 const skip = ['skip', 'cases', '5/5', '--reason']
 test.each([
-  [[], 'takes one of list, lag, rebuild, verify, retry, skip, rollback, drop'],
-  [['stop', 'cases'], 'no command projections stop'],
+  [[], 'projections takes a command'],
+  [['stop', 'cases'], "unknown command 'stop'"],
   [['list', 'cases'], 'cases'],
-  [['list', '--all'], '--all'],
-  [['rebuild'], `takes the name of a projector, or --all: projectors are ${knownNames.join(', ')}`],
-  [['rebuild', 'case'], `there is no projector case: projectors are ${knownNames.join(', ')}`],
-  [['rebuild', 'cases__next'], 'there is no projector cases__next'],
-  [['rebuild', 'cases', 'patients'], 'one projector at a time'],
-  [['rebuild', 'cases', '--all'], 'the name of a projector or --all, not both'],
-  [['rebuild', 'cases', '--accept-diff'], '--accept-diff'],
-  [['verify', 'cases', '--accept-difference'], '--accept-difference'],
-  [['retry'], 'takes the name of a projector: projectors are'],
-  [['rollback', '--all'], '--all'],
-  [['drop', 'nobody'], 'there is no projector nobody'],
-  [['skip'], 'takes the name of a projector'],
-  [['skip', 'cases', '--reason', 'x'], 'takes the position at which the projector failed'],
-  [['skip', 'cases', '5', '--reason', 'x'], '5 is not a position: COMMIT/PREPARE'],
-  [['skip', 'cases', '5/-5', '--reason', 'x'], '5/-5 is not a position'],
-  [['skip', 'cases', '18446744073709551616/5', '--reason', 'x'], 'is not a position'],
-  [['skip', 'cases', '5/5'], 'needs --reason TEXT'],
-  [[...skip, '   '], 'needs --reason TEXT'],
-  [[...skip, 'x'.repeat(501)], 'at most 500 characters, not 501'],
-  [[...skip, 'two', 'words'], 'in quotes'],
-])('projections %j is refused with its reason', (args, reason) => {
-  expect(readCommand(['projections', ...args])).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
+  [['list', '--all'], "unknown option '--all'"],
+  [['rebuild'], `either a projector or --all is needed: projectors are ${knownNames.join(', ')}`],
+  [
+    ['rebuild', 'case'],
+    `'case' is invalid for argument 'name'. It must be the name of a projector: ${knownNames.join(', ')}`,
+  ],
+  [['rebuild', 'cases__next'], "'cases__next' is invalid"],
+  [['rebuild', 'cases', 'patients'], "too many arguments for 'rebuild'. Expected 1 argument but got 2"],
+  [['rebuild', 'cases', '--all'], 'either a projector or --all is needed'],
+  [['rebuild', 'cases', '--accept-diference'], "unknown option '--accept-diference'\n(Did you mean --accept-difference?)"],
+  [['verify', 'cases', '--accept-difference'], "unknown option '--accept-difference'"],
+  [['retry'], "missing required argument 'name'"],
+  [['rollback', '--all'], "unknown option '--all'"],
+  [['drop', 'nobody'], "'nobody' is invalid"],
+  [['skip', 'cases', '--reason', 'x'], "missing required argument 'position'"],
+  [['skip', 'cases', '5', '--reason', 'x'], 'It must be a position: COMMIT/PREPARE'],
+  [['skip', 'cases', '5/-5', '--reason', 'x'], "'5/-5' is invalid"],
+  [['skip', 'cases', '18446744073709551616/5', '--reason', 'x'], 'It must be a position'],
+  [['skip', 'cases', '5/5'], "required option '--reason <text>' not specified"],
+  [[...skip, '   '], 'It must be 1 to 500 characters.'],
+  [[...skip, 'x'.repeat(501)], 'It must be 1 to 500 characters.'],
+  [[...skip, 'two', 'words'], "too many arguments for 'skip'. Expected 2 arguments but got 3: cases, 5/5, words."],
+])('projections %j is refused with its reason', async (args, reason) => {
+  expect(await readCommand(['projections', ...args])).toEqual({
+    name: 'wrong',
+    reason: expect.stringContaining(reason),
+  })
 })
 
-test('a reason of 500 characters is accepted, and the usage warns about personal data in it', () => {
-  expect(readCommand(['projections', ...skip, 'x'.repeat(500)])).toMatchObject({ order: { reason: 'x'.repeat(500) } })
-  expect(usage).toMatch(/TEXT[^]*nothing about a patient/)
+test('a reason of 500 characters is accepted, and the help warns about personal data in it', async () => {
+  const args = ['projections', ...skip, 'x'.repeat(500)]
+  expect(await readCommand(args)).toMatchObject({ order: { reason: 'x'.repeat(500) } })
+  const { text = '' } = (await readCommand(['projections', 'skip', '--help'])) as { text?: string }
+  expect(text.replaceAll(/\s+/g, ' ')).toContain('nothing about a patient')
 })
