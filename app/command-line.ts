@@ -263,6 +263,6 @@ const defineWitness: Define<WitnessOrder> = (witness, choose) => {
 
 const defineCompletion: Define<Orders['completion']> = (completion, choose) => {
   completion.addArgument(new Argument('<shell>', 'the shell').choices(shells)).action((shell) => choose({ shell }))
-  completion.addHelpText('after', "\nIt completes the word platform: alias platform='npm run -s platform --'")
+  completion.addHelpText('after', '\nIt completes the word platform: platform() { npm run -s platform -- "$@"; }')
   example(completion, 'completion bash')
 }
