@@ -36,7 +36,10 @@ test.each([
   [['rebuild', 'cases__next'], "'cases__next' is invalid"],
   [['rebuild', 'cases', 'patients'], "too many arguments for 'rebuild'. Expected 1 argument but got 2"],
   [['rebuild', 'cases', '--all'], 'either a projector or --all is needed'],
-  [['rebuild', 'cases', '--accept-diference'], "unknown option '--accept-diference'\n(Did you mean --accept-difference?)"],
+  [
+    ['rebuild', 'cases', '--accept-diference'],
+    "unknown option '--accept-diference'\n(Did you mean --accept-difference?)",
+  ],
   [['verify', 'cases', '--accept-difference'], "unknown option '--accept-difference'"],
   [['retry'], "missing required argument 'name'"],
   [['rollback', '--all'], "unknown option '--all'"],
