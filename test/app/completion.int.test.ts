@@ -15,8 +15,8 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
 test.each([
   [['ke'], ['keys']],
   [
-    ['keys', ''],
-    ['list', 'rotate', 'rewrap', 'end', '--help'],
+    ['erasures', ''],
+    ['export', '--help'],
   ],
   [['keys', 'rotate', 'tok'], ['token']],
   [
