@@ -265,7 +265,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (!hold.isHeld()) await callOthers()
 
   const stored = { pool, logger }
-  const operations = { pool, store: async () => answering, now }
+  const work = { pool, failedRetentionSeconds: configuration.failedRetentionSeconds }
+  const operations = { ...work, store: async () => answering, now }
   const reported = [
     { what: 'rates', work: storeRates({ ...stored, id: processId, rates }) },
     { what: 'outcomes of calls', work: storeOutsideCalls({ ...stored, calls }) },
@@ -285,7 +286,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (processor !== undefined)
     reported.push({
       what: 'retries',
-      work: workOffRetries({ ...stored, store, now, wake: () => processor.wake() }),
+      work: workOffRetries({ ...work, logger, store, now, wake: () => processor.wake() }),
     })
   if (runsProjector)
     reported.push({ what: 'operations on read models', work: workOnProjections({ ...stored, databaseUrl, store }) })
@@ -330,7 +331,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           provenance: openProvenance({ store: answering, vault, objects, configuration }),
           operations: createOperations(operations),
           subjects: createSubjects({
-            pool,
+            ...work,
             records: auditRecords(answering),
             isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
           }),

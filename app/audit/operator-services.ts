@@ -64,6 +64,7 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
   })
   const isCurrent = (projector: string) =>
     reads.requireHead((asked) => store.head({ streamPrefixes: projectedStreams }, asked), projector, waitMs)
+  const work = { pool, failedRetentionSeconds: configuration.failedRetentionSeconds }
   const given = {
     configuration,
     store,
@@ -83,9 +84,9 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
     records: auditRecords(store),
     sealedLog: openSealedLog({ store, vault, objects }),
     provenance: openProvenance({ store, vault, objects, configuration }),
-    operations: createOperations({ pool, store: async () => store, now }),
+    operations: createOperations({ ...work, store: async () => store, now }),
     subjects: createSubjects({
-      pool,
+      ...work,
       records: auditRecords(store),
       isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
     }),

@@ -113,6 +113,7 @@ async function examined(env: Environment): Promise<ReadonlyMap<Name, Result>> {
     const away = (): Promise<EventStore> => Promise.reject(new Error('the event store is away'))
     const overview = await createOperations({
       pool,
+      failedRetentionSeconds: found.configuration.failedRetentionSeconds,
       store: () => (store === undefined ? away() : Promise.resolve(store)),
       now: () => new Date(),
     }).overview()

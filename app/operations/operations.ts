@@ -20,17 +20,18 @@ import {
   failureOfGroup,
   failureOfWork,
   findWork,
+  isRetryable,
   listGroups,
   listWork,
   otherGroup,
   withoutItems,
 } from './work.ts'
+import type { WorkSource } from './work-relation.ts'
 
 /** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
 const sharedForMs = 1_000
 
-export interface OperationsSources {
-  readonly pool: Pool
+export interface OperationsSources extends WorkSource {
   readonly store: () => Promise<EventStore>
   readonly now: () => Date
 }
@@ -52,13 +53,13 @@ export function createOperations(sources: OperationsSources): Operations {
       }
     },
     health: () => readHealth(pool),
-    work: (filter, page) => listWork(pool, filter, page),
-    workItem: (orgId, id) => readWork(pool, orgId, id),
+    work: (filter, page) => listWork(sources, filter, page),
+    workItem: (orgId, id) => readWork(sources, orgId, id),
     projections: () => readProjectionStates(pool, sources.store),
     relays: async () => relayStatesOf(await readProcesses(pool), sources.now()),
     seal: () => sealWithin(sources.store, sources.now),
     endpoints: (orgId, page) => listEndpoints(pool, orgId, page),
-    groups: (orgId) => readGroups(pool, orgId),
+    groups: (orgId) => readGroups(sources, orgId),
     retry: (order) => retry(sources, order),
     retryOf: (id) => readRetry(pool, id),
     workOnProjection: async (order) =>
@@ -67,12 +68,13 @@ export function createOperations(sources: OperationsSources): Operations {
 }
 
 /** From which the overview follows: of the route, of `platform status`, and of the figures for alerts. */
-export async function readSeen({ pool, store, now }: OperationsSources): Promise<Seen> {
+export async function readSeen(sources: OperationsSources): Promise<Seen> {
+  const { pool, store, now } = sources
   const at = now()
   const [living, systems, work, projectors, disabled, rates, seal] = await Promise.all([
     readProcesses(pool),
     readSystems(pool),
-    countWork(pool),
+    countWork(sources),
     lagsWithin(pool, store),
     disabledEndpoints(pool),
     readRates(pool, at),
@@ -92,15 +94,16 @@ async function readHealth(pool: Pool): Promise<OperationsHealth> {
   }
 }
 
-async function readWork(pool: Pool, orgId: TenantId | null, id: string): Promise<WorkDetail | undefined> {
-  const [found, retries] = await Promise.all([findWork(pool, orgId, id), newestRetries(pool, [id])])
+async function readWork(source: WorkSource, orgId: TenantId | null, id: string): Promise<WorkDetail | undefined> {
+  const [found, retries] = await Promise.all([findWork(source, orgId, id), newestRetries(source.pool, [id])])
   return found === undefined ? undefined : { ...found, retry: retries.get(id) ?? null }
 }
 
 /** A group without items stays for an hour after a retry. */
-async function readGroups(pool: Pool, orgId: TenantId | null): Promise<readonly FailureGroup[]> {
+async function readGroups(source: WorkSource, orgId: TenantId | null): Promise<readonly FailureGroup[]> {
+  const { pool } = source
   const [found, retried] = await Promise.all([
-    listGroups(pool, orgId),
+    listGroups(source, orgId),
     orgId === null ? retriedGroups(pool) : new Map(),
   ])
   const present = new Set(found.map(({ id }) => id))
@@ -114,12 +117,12 @@ async function readGroups(pool: Pool, orgId: TenantId | null): Promise<readonly 
 }
 
 async function retry(sources: OperationsSources, order: RetryOrder): Promise<RequestedRetry> {
-  const { pool, now } = sources
   const { target, orgId } = order
   if (target.id === otherGroup) throw problem('not-retryable')
   const failure =
-    target.kind === 'step' ? await failureOfWork(pool, orgId, target.id) : await failureOfGroup(pool, target.id)
+    target.kind === 'step' ? await failureOfWork(sources, orgId, target.id) : await failureOfGroup(sources, target.id)
   if (failure === undefined) throw problem('not-found')
   if (failure === null) throw problem('step-not-failing')
-  return requestRetry({ pool, store: await sources.store(), now }, failure, order)
+  if (!isRetryable(failure.kind, failure.errorClass)) throw problem('not-retryable')
+  return requestRetry({ ...sources, store: await sources.store() }, failure, order)
 }

@@ -8,7 +8,7 @@ import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { FailureOfWork, OperatorActor } from '../../streams/operations/events.ts'
 import { recordAction } from './record-action.ts'
-import { workRelation } from './work-relation.ts'
+import { workRelation, type WorkSource } from './work-relation.ts'
 
 /** Separates the locks of retries from others in the same database. */
 const lockClass = 7_306
@@ -78,12 +78,12 @@ export async function newestRetries(pool: Pool, targets: readonly string[]): Pro
  * finds the event and takes the work (`takeLostRetries`).
  */
 export async function requestRetry(
-  { pool, store, now }: { readonly pool: Pool; readonly store: EventStore; readonly now: () => Date },
+  { store, now, ...source }: WorkSource & { readonly store: EventStore; readonly now: () => Date },
   failure: FailureOfWork,
   { id, target, orgId, reason, actor, context }: RetryOrder,
 ): Promise<RequestedRetry> {
-  const relation = await workRelation(pool)
-  return inTransaction(pool, async (client) => {
+  const relation = await workRelation(source)
+  return inTransaction(source.pool, async (client) => {
     const known = await lockedRetry(client, target, id)
     if (known !== undefined) {
       const isOther = known.target_id !== target.id || known.target_kind !== target.kind || known.reason !== reason

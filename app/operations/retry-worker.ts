@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto'
 import { v7 } from 'uuid'
-import { bringNotificationForward } from '../../commands/notifications/requeue-notification.ts'
+import { bringNotificationForward, retryNotification } from '../../commands/notifications/requeue-notification.ts'
 import { bringDeliveryForward } from '../../commands/webhooks/bring-delivery-forward.ts'
+import { redeliver } from '../../commands/webhooks/redeliver.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { notifyOfLists } from '../../engine/processes/wake-ups.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import type { Pool } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { processes } from '../../processes/registry.ts'
+import { readSubscription } from '../../processes/webhooks/subscription-reader.ts'
 import { operatorActionsProjector } from '../../projections/operations/operator-actions.projector.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
 import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
@@ -18,7 +20,7 @@ import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { filledLists } from './filled-lists.ts'
 import { repeat, type Repeating } from './repeating.ts'
 import { lockedRetry, takeWork } from './retries.ts'
-import { workRelation } from './work-relation.ts'
+import { workRelation, type WorkSource } from './work-relation.ts'
 
 /** In milliseconds. */
 const turnEveryMs = 1_000
@@ -29,8 +31,7 @@ const lostForMinutes = 10
 const lookEveryTurns = 10
 const keptHours = 24
 
-interface RetryWorkerOptions {
-  readonly pool: Pool
+interface RetryWorkerOptions extends WorkSource {
   readonly store: EventStore
   readonly now: () => Date
   readonly logger: Logger
@@ -44,14 +45,14 @@ export function workOffRetries({ everyMs = turnEveryMs, logger, ...options }: Re
   const { pool } = options
   let turn = 0
   const work = async (signal: AbortSignal): Promise<void> => {
-    if (turn % lookEveryTurns === 0) await takeLostRetries(pool)
+    if (turn % lookEveryTurns === 0) await takeLostRetries(options)
     turn += 1
     const { rows } = await pool.query<{ is_running: boolean }>(
       'select exists (select from runtime.retries where ended_at is null) as is_running',
     )
     if (rows[0]?.is_running !== true) return
     while (!signal.aborted && (await beginRetries(options)) === itemsOfTurn);
-    await settleRetries(pool)
+    await settleRetries(options)
   }
   return repeat({ everyMs, work, logger, component: 'retries' })
 }
@@ -69,14 +70,15 @@ interface LostRow {
 }
 
 /** Takes the work of requests that were recorded, and whose process died before it took the work. */
-export async function takeLostRetries(pool: Pool): Promise<void> {
+export async function takeLostRetries(source: WorkSource): Promise<void> {
+  const { pool } = source
   if (!(await filledLists(pool))(operatorActionsProjector)) return
   const { rows } = await pool.query<LostRow>(
     `select * from operator_actions.actions a where at > now() - make_interval(mins => ${lostForMinutes}) and failure is not null
        and not exists (select from runtime.retries r where r.id = a.action_id) limit 100`,
   )
   if (rows.length === 0) return
-  const relation = await workRelation(pool)
+  const relation = await workRelation(source)
   for (const row of rows) {
     const { action_id: id, subject_id: subjectId, reason, at: requestedAt, retried_org_id: org } = row
     const target = { kind: row.action === 'step.retry' ? 'step' : 'group', id: subjectId } as const
@@ -136,35 +138,48 @@ async function beginRetries({ pool, store, now, wake }: Omit<RetryWorkerOptions,
   return begun.length
 }
 
+/** A repeat changes nothing: the record remembers the retry that began another round. */
 async function bringForward(
   store: EventStore,
   now: () => Date,
-  { retry_id, kind, work_id, org_id }: Item,
+  { retry_id: retryId, kind, key, work_id, org_id }: Item,
 ): Promise<void> {
   if (org_id === null) return
   const orgId = tenantOfFact(org_id)
-  const context = { commandId: v7(), correlationId: retry_id, causationId: retry_id, orgId, process: 'operations' }
-  if (kind === 'delivery')
-    await execute(
-      store,
-      webhookDeliveries.of(orgId, work_id),
-      (state) => bringDeliveryForward({ now: now() }, state),
-      context,
-    )
-  if (kind === 'notification')
+  const context = { commandId: v7(), correlationId: retryId, causationId: retryId, orgId, process: 'operations' }
+  if (kind === 'delivery') {
+    const delivery = webhookDeliveries.of(orgId, work_id)
+    if ((await store.load(delivery)).state.status !== 'failed') {
+      await execute(store, delivery, (state) => bringDeliveryForward({ now: now() }, state), context)
+      return
+    }
+    const [subscriptionId = ''] = key.split('.')
+    const subscription = await readSubscription({ store }, orgId, subscriptionId)
+    if (subscription?.status !== 'active') return
+    const { endpointRevision, disabledRevision } = subscription
+    const revisions = { isActive: true, endpointRevision, disabledRevision }
+    const again = { subscriptionId, due: null, ...revisions, recoveryId: retryId, request: null, now: now() }
+    await execute(store, delivery, (state) => redeliver(again, state), context)
+  }
+  if (kind === 'notification') {
+    const hash = createHash('sha256').update(retryId).digest('hex')
+    const again = { request: { key: hash, fingerprint: hash }, now: now() }
     await execute(
       store,
       notifications.of(orgId, work_id),
-      (state) => bringNotificationForward({ now: now() }, state),
+      (state) =>
+        state.status === 'failed' ? retryNotification(again, state) : bringNotificationForward({ now: now() }, state),
       context,
     )
+  }
 }
 
 /**
  * An item is done when its try succeeded, or when it is gone. A record that ended as failed has failed again. While a read
  * model has not seen the end of a record, the item waits.
  */
-export async function settleRetries(pool: Pool): Promise<void> {
+export async function settleRetries(source: WorkSource): Promise<void> {
+  const { pool } = source
   const isFilled = await filledLists(pool)
   const filled = processes.filter(({ list }) => isFilled(list)).map(({ name }) => name)
   const ends = [
@@ -183,7 +198,7 @@ export async function settleRetries(pool: Pool): Promise<void> {
          when i.error_class is null then 'done'
          when i.last_failed_at > w.failed_at then 'failed' end as outcome
        from runtime.retried_work w join runtime.retries r on r.id = w.retry_id and r.ended_at is null
-       left join (${await workRelation(pool)}) i on i.process = w.process and i.key = w.key and i.step = w.step
+       left join (${await workRelation(source)}) i on i.process = w.process and i.key = w.key and i.step = w.step
        where w.is_begun and w.outcome is null and w.process = any($1)
      )
      update runtime.retried_work w set outcome = s.outcome from seen s

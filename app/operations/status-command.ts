@@ -19,6 +19,7 @@ export async function runStatus(
   try {
     const operations = createOperations({
       pool: servers.pool,
+      failedRetentionSeconds: servers.configuration.failedRetentionSeconds,
       store: () => servers.eventStore(),
       now: () => new Date(),
     })

@@ -79,8 +79,11 @@ function errorOf({ type, data }: Fact): Failure {
 }
 
 /** A poll to which the provider answered that the result is not ready has not failed. */
-function isTrouble({ type, data: { upstreamStatus } }: Fact): boolean {
-  if (type === 'AiReviewPollDeferred') return upstreamStatus === null || Number(upstreamStatus) >= 400
+function isTrouble({ type, data: { answered } }: Fact): boolean {
+  if (type === 'AiReviewPollDeferred') {
+    const status: unknown = Object(answered).status
+    return status === null || Number(status) >= 400
+  }
   return type === 'AiReviewStartDeferred' || type === 'AiReviewCallPostponed'
 }
 

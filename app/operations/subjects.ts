@@ -27,11 +27,10 @@ import {
   type Passage,
   type Sending,
 } from './subject-stages.ts'
-import { hostOfUrl } from './work-relation.ts'
+import { hostOfUrl, type WorkSource } from './work-relation.ts'
 import { workUnder } from './work.ts'
 
-interface SubjectSources {
-  readonly pool: Pool
+interface SubjectSources extends WorkSource {
   readonly records: AuditRecords
   /** Whether the erasure of a patient has begun. */
   readonly isErased: (orgId: TenantId, patientId: string) => boolean
@@ -67,7 +66,8 @@ export function createSubjects(sources: SubjectSources): Subjects {
   return { servedBy, find: finderOf(sources) }
 }
 
-function finderOf({ pool, records, isErased }: SubjectSources): FindSubject {
+function finderOf({ records, isErased, ...source }: SubjectSources): FindSubject {
+  const { pool } = source
   async function factsOf(parts: AsyncIterable<StreamPart>): Promise<Fact[]> {
     const facts: Fact[] = []
     for await (const fact of records.inOrder(parts, { order: 'asc', after: undefined, isOpened: false })) {
@@ -122,7 +122,7 @@ function finderOf({ pool, records, isErased }: SubjectSources): FindSubject {
     const references = [...relatedIn(concerned), ...sent.sendings.map((one) => ({ kind: one.kind, id: one.id }))]
     const related = distinct(references).filter((one) => one.id !== id)
     const keys = [id, ...related.map((one) => one.id), ...publishedFrom(concerned), ...sent.keys]
-    const isHumanReviewDue = (await workUnder(pool, keys)).some(({ process }) => process === 'human_review')
+    const isHumanReviewDue = (await workUnder(source, keys)).some(({ process }) => process === 'human_review')
     return stateOf({ kind, id }, orgId, passageOf(kind, id, concerned, sent.sendings, isHumanReviewDue), keys, related)
   }
 
@@ -143,7 +143,7 @@ function finderOf({ pool, records, isErased }: SubjectSources): FindSubject {
       created_at: createdAt,
       ended_at: endedAt,
       stages: [...stages],
-      work: [...(await workUnder(pool, keys))],
+      work: [...(await workUnder(source, keys))],
       related: related.slice(0, mostRelated),
     }
   }

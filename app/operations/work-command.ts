@@ -25,8 +25,14 @@ interface Printed {
 export async function runWork(order: WorkOrder, env: Environment): Promise<Printed> {
   const servers = await openServers(env, 'steps')
   try {
-    const { pool } = servers
-    const operations = createOperations({ pool, store: () => servers.eventStore(), now: () => new Date() })
+    const { pool, configuration } = servers
+    const { failedRetentionSeconds } = configuration
+    const operations = createOperations({
+      pool,
+      failedRetentionSeconds,
+      store: () => servers.eventStore(),
+      now: () => new Date(),
+    })
     return await clearly('DATABASE_URL', () => printed(operations, order))
   } finally {
     await servers.close()
@@ -160,7 +166,7 @@ function workTable(items: readonly WorkItem[]): string {
       `${process}.${step}`,
       state,
       due,
-      next,
+      next ?? '-',
       String(failures),
       errorText(error),
       subject === null ? '-' : `${subject.kind} ${subject.id}`,

@@ -1,13 +1,12 @@
 import { v5 } from 'uuid'
 import type { WorkFilter } from '../../contracts/operations/operations.ts'
 import type { FailureGroup, WorkItem, WorkKind, WorkState } from '../../contracts/operations/record.ts'
-import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import type { FailureOfWork } from '../../streams/operations/events.ts'
 import { retriedGroups, type EmptiedGroup } from './retries.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
-import { stateOfWork, workRelation } from './work-relation.ts'
+import { attemptFailed, stateOfWork, workRelation, type WorkSource } from './work-relation.ts'
 
 /** Name space of failure groups. Never changed: a group keeps its id over restarts. */
 const groupNames = 'b4a7b5c8-3f0e-5d55-8f1b-0a6d1b1f4c22'
@@ -33,7 +32,7 @@ interface WorkRow extends Failing {
   readonly org_id: string | null
   readonly due_at: Date
   readonly due_text: string
-  readonly next_try_at: Date
+  readonly next_try_at: Date | null
   readonly lease_until: Date | null
   readonly failures: number
   readonly first_failed_at: Date | null
@@ -49,6 +48,11 @@ export function groupIdOf({ kind, process, step, error_class, error_code, error_
 
 function errorOfRow({ error_class, error_code, error_host }: Failing): ErrorSummary | null {
   return error_class === null ? null : { class: error_class, code: error_code, host: error_host }
+}
+
+/** A caller makes a new assessment instead. A step of a review that threw may be tried again. */
+export function isRetryable(kind: WorkKind, errorClass: string | null): boolean {
+  return errorClass !== null && !(kind === 'ai_review' && errorClass === attemptFailed)
 }
 
 /** The kind of record that the keys of a process name. */
@@ -85,25 +89,25 @@ function itemOf(row: WorkRow): WorkItem {
     org_id: row.org_id,
     subject: subjectOf(row),
     state: row.state,
-    failures: error === null ? 0 : row.failures,
+    failures: error === null && row.state !== 'failed' ? 0 : row.failures,
     first_failed_at: text(row.first_failed_at),
     last_failed_at: text(row.last_failed_at),
     due_at: row.due_at.toISOString(),
-    next_try_at: row.next_try_at.toISOString(),
+    next_try_at: text(row.next_try_at),
     lease_until: text(row.lease_until),
     error,
     version: row.version,
     group_id: error === null ? null : groupIdOf(row),
     correlation_id: row.correlation_id,
-    retryable: error !== null,
+    retryable: isRetryable(row.kind, row.error_class),
   }
 }
 
 const selected = `select w.*, ${stateOfWork} as state, due_at::text as due_text`
 
 /** Work, the oldest first. */
-export async function listWork(pool: Pool, filter: WorkFilter, page: PageRequest): Promise<PageRows<WorkItem>> {
-  const group = filter.failingWith === undefined ? undefined : await findGroup(pool, filter.failingWith)
+export async function listWork(source: WorkSource, filter: WorkFilter, page: PageRequest): Promise<PageRows<WorkItem>> {
+  const group = filter.failingWith === undefined ? undefined : await findGroup(source, filter.failingWith)
   if (filter.failingWith !== undefined && group === undefined) return { rows: [], hasMore: false }
   const conditions: string[] = []
   const values: unknown[] = []
@@ -128,8 +132,8 @@ export async function listWork(pool: Pool, filter: WorkFilter, page: PageRequest
     values.push(dueAt, id)
     conditions.push(`(due_at, id) > ($${values.length - 1}::timestamptz, $${values.length}::uuid)`)
   }
-  const { rows } = await pool.query<WorkRow>(
-    `${selected} from (${await workRelation(pool)}) w ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+  const { rows } = await source.pool.query<WorkRow>(
+    `${selected} from (${await workRelation(source)}) w ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
      order by due_at, id limit ${page.limit + 1}`,
     values,
   )
@@ -143,9 +147,9 @@ export async function listWork(pool: Pool, filter: WorkFilter, page: PageRequest
   }
 }
 
-export async function findWork(pool: Pool, orgId: TenantId | null, id: string): Promise<WorkItem | undefined> {
-  const { rows } = await pool.query<WorkRow>(
-    `${selected} from (${await workRelation(pool)}) w where id = $1 and ($2::text is null or org_id = $2) limit 1`,
+export async function findWork(source: WorkSource, orgId: TenantId | null, id: string): Promise<WorkItem | undefined> {
+  const { rows } = await source.pool.query<WorkRow>(
+    `${selected} from (${await workRelation(source)}) w where id = $1 and ($2::text is null or org_id = $2) limit 1`,
     [id, orgId],
   )
   return rows.map(itemOf)[0]
@@ -154,9 +158,9 @@ export async function findWork(pool: Pool, orgId: TenantId | null, id: string): 
 const mostOfSubject = 20
 
 /** What is due under these keys, the oldest first. */
-export async function workUnder(pool: Pool, keys: readonly string[]): Promise<readonly WorkItem[]> {
-  const { rows } = await pool.query<WorkRow>(
-    `${selected} from (${await workRelation(pool)}) w where key = any($1) order by due_at, id limit ${mostOfSubject}`,
+export async function workUnder(source: WorkSource, keys: readonly string[]): Promise<readonly WorkItem[]> {
+  const { rows } = await source.pool.query<WorkRow>(
+    `${selected} from (${await workRelation(source)}) w where key = any($1) order by due_at, id limit ${mostOfSubject}`,
     [keys],
   )
   return rows.map(itemOf)
@@ -164,20 +168,21 @@ export async function workUnder(pool: Pool, keys: readonly string[]): Promise<re
 
 /** How a piece of work fails. Null if it does not. Undefined for an unknown id. */
 export async function failureOfWork(
-  pool: Pool,
+  source: WorkSource,
   orgId: TenantId | null,
   id: string,
 ): Promise<FailureOfWork | null | undefined> {
-  const found = await findWork(pool, orgId, id)
+  const found = await findWork(source, orgId, id)
   if (found === undefined || found.error === null) return found === undefined ? undefined : null
   const { kind, process, step, error } = found
   return { kind, process, step, errorClass: error.class, errorCode: error.code, errorHost: error.host }
 }
 
 /** How the work of a group fails. A group without items does not. */
-export async function failureOfGroup(pool: Pool, id: string): Promise<FailureOfWork | null | undefined> {
-  const found = await findGroup(pool, id)
-  if (found?.error_class === null || found === undefined) return (await retriedGroups(pool)).has(id) ? null : undefined
+export async function failureOfGroup(source: WorkSource, id: string): Promise<FailureOfWork | null | undefined> {
+  const found = await findGroup(source, id)
+  if (found?.error_class === null || found === undefined)
+    return (await retriedGroups(source.pool)).has(id) ? null : undefined
   const { kind, process, step, error_class: errorClass, error_code: errorCode, error_host: errorHost } = found
   return { kind, process, step, errorClass, errorCode, errorHost }
 }
@@ -195,7 +200,7 @@ export function withoutItems(
     step,
     error: { class: errorClass, code: errorCode, host: errorHost },
     count: 0,
-    states: { failing: 0, parked: 0 },
+    states: { failing: 0, parked: 0, failed: 0 },
     organisations: 0,
     first_failed_at: firstFailedAt.toISOString(),
     last_failed_at: lastFailedAt.toISOString(),
@@ -205,9 +210,9 @@ export function withoutItems(
   }
 }
 
-async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
-  const { rows } = await pool.query<Failing>(
-    `select distinct kind, process, step, error_class, error_code, error_host from (${await workRelation(pool)}) w where error_class is not null`,
+async function findGroup(source: WorkSource, id: string): Promise<Failing | undefined> {
+  const { rows } = await source.pool.query<Failing>(
+    `select distinct kind, process, step, error_class, error_code, error_host from (${await workRelation(source)}) w where error_class is not null`,
   )
   return rows.find((row) => groupIdOf(row) === id)
 }
@@ -216,6 +221,7 @@ async function findGroup(pool: Pool, id: string): Promise<Failing | undefined> {
 interface CountedWork {
   readonly count: number
   readonly parked: number
+  readonly failed: number
   readonly organisations: number
   readonly since: Date
   readonly until: Date
@@ -223,21 +229,28 @@ interface CountedWork {
   readonly example: string
 }
 
+function statesOf({ count, parked, failed }: CountedWork): FailureGroup['states'] {
+  return { failing: count - parked - failed, parked, failed }
+}
+
 interface GroupRow extends Failing, CountedWork {
   readonly error_class: string
 }
 
 /** Items that fail in the same way, the largest group first. An item that is tried right now stays in its group. */
-export async function listGroups(pool: Pool, orgId: TenantId | null): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
-  const relation = await workRelation(pool)
-  const groups = await largestGroups(pool, relation, orgId)
+export async function listGroups(
+  source: WorkSource,
+  orgId: TenantId | null,
+): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
+  const relation = await workRelation(source)
+  const groups = await largestGroups(source, relation, orgId)
   if (groups.length < mostGroups) return groups
-  return [...groups, ...(await otherWork(pool, relation, orgId, groups))]
+  return [...groups, ...(await otherWork(source, relation, orgId, groups))]
 }
 
 /** The failing work that is in none of the groups, as one group. */
 async function otherWork(
-  pool: Pool,
+  source: WorkSource,
   relation: string,
   orgId: TenantId | null,
   groups: readonly Omit<FailureGroup, 'retry'>[],
@@ -250,8 +263,8 @@ async function otherWork(
     error.code,
     error.host,
   ])
-  const { rows } = await pool.query<CountedWork>(
-    `select count(*)::integer as count, count(*) filter (where is_parked)::integer as parked, count(distinct org_id)::integer as organisations, min(first_failed_at) as since,
+  const { rows } = await source.pool.query<CountedWork>(
+    `select count(*)::integer as count, count(*) filter (where is_parked)::integer as parked, count(*) filter (where is_ended)::integer as failed, count(distinct org_id)::integer as organisations, min(first_failed_at) as since,
        max(last_failed_at) as until, (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions,
        (array_agg(id::text order by first_failed_at, id))[1] as example
      from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
@@ -260,7 +273,7 @@ async function otherWork(
     [orgId, JSON.stringify(known)],
   )
   const [row] = rows
-  const example = row === undefined ? undefined : await findWork(pool, null, row.example)
+  const example = row === undefined ? undefined : await findWork(source, null, row.example)
   if (row === undefined || example === undefined) return []
   return [
     {
@@ -270,7 +283,7 @@ async function otherWork(
       step: 'other',
       error: { class: 'other', code: null, host: null },
       count: row.count,
-      states: { failing: row.count - row.parked, parked: row.parked },
+      states: statesOf(row),
       organisations: row.organisations,
       first_failed_at: row.since.toISOString(),
       last_failed_at: row.until.toISOString(),
@@ -282,22 +295,23 @@ async function otherWork(
 }
 
 async function largestGroups(
-  pool: Pool,
+  source: WorkSource,
   relation: string,
   orgId: TenantId | null,
 ): Promise<readonly Omit<FailureGroup, 'retry'>[]> {
-  const { rows } = await pool.query<GroupRow>(
+  const { rows } = await source.pool.query<GroupRow>(
     `select kind, process, step, error_class, error_code, error_host, count(*)::integer as count,
-       count(*) filter (where is_parked)::integer as parked, count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
+       count(*) filter (where is_parked)::integer as parked, count(*) filter (where is_ended)::integer as failed, count(distinct org_id)::integer as organisations, min(first_failed_at) as since, max(last_failed_at) as until,
        (array_remove(array_agg(distinct version), null))[1:${mostVersions}] as versions, (array_agg(id::text order by first_failed_at, id))[1] as example
      from (${relation}) w where error_class is not null and ($1::text is null or org_id = $1)
      group by 1, 2, 3, 4, 5, 6 order by count desc, since, process, step limit ${mostGroups}`,
     [orgId],
   )
   if (rows.length === 0) return []
-  const { rows: examples } = await pool.query<WorkRow>(`${selected} from (${relation}) w where id = any($1::uuid[])`, [
-    rows.map(({ example }) => example),
-  ])
+  const { rows: examples } = await source.pool.query<WorkRow>(
+    `${selected} from (${relation}) w where id = any($1::uuid[])`,
+    [rows.map(({ example }) => example)],
+  )
   const items = new Map(examples.map((row) => [row.id, itemOf(row)]))
   return rows.flatMap((row): Omit<FailureGroup, 'retry'>[] => {
     const example = items.get(row.example)
@@ -313,12 +327,12 @@ async function largestGroups(
         step,
         error,
         count,
-        states: { failing: count - row.parked, parked: row.parked },
+        states: statesOf(row),
         organisations,
         first_failed_at: since.toISOString(),
         last_failed_at: until.toISOString(),
         versions,
-        retryable: true,
+        retryable: isRetryable(kind, row.error_class),
         example,
       },
     ]
@@ -333,7 +347,7 @@ export interface WorkCounts {
   readonly count: number
   /** The earliest instant since which a row of these has been due. */
   readonly oldestDueAt: Date
-  /** Of the rows that fail, with the group. */
+  /** Of the rows that fail and are tried again, with the group. */
   readonly failure: { readonly groupId: string; readonly since: Date; readonly count: number } | null
 }
 
@@ -345,11 +359,11 @@ interface CountRow extends Failing {
 }
 
 /** Counts of all work by process, step, state and failure, in one query. */
-export async function countWork(pool: Pool): Promise<readonly WorkCounts[]> {
-  const { rows } = await pool.query<CountRow>(
+export async function countWork(source: WorkSource): Promise<readonly WorkCounts[]> {
+  const { rows } = await source.pool.query<CountRow>(
     `select kind, process, step, error_class, error_code, error_host, state, count(*)::integer as count,
        min(due_at) as oldest, min(first_failed_at) as since
-     from (${selected} from (${await workRelation(pool)}) w) s group by 1, 2, 3, 4, 5, 6, 7`,
+     from (${selected} from (${await workRelation(source)}) w) s group by 1, 2, 3, 4, 5, 6, 7`,
   )
   return rows.map((row) => ({
     kind: row.kind,
@@ -358,6 +372,9 @@ export async function countWork(pool: Pool): Promise<readonly WorkCounts[]> {
     state: row.state,
     count: row.count,
     oldestDueAt: row.oldest,
-    failure: row.since === null ? null : { groupId: groupIdOf(row), since: row.since, count: row.count },
+    failure:
+      row.since === null || row.state === 'failed'
+        ? null
+        : { groupId: groupIdOf(row), since: row.since, count: row.count },
   }))
 }

@@ -15,6 +15,7 @@ import { clearly } from '../start-errors.ts'
 export interface OpenServers {
   /** The read models. */
   readonly pool: Pool
+  readonly configuration: Configuration
   eventStore(): Promise<EventStore>
   close(): Promise<void>
 }
@@ -66,7 +67,7 @@ export async function openServers(env: Environment, command = 'projections'): Pr
     return store
   }
   let opening: Promise<EventStore> | undefined
-  return { pool, eventStore: () => (opening ??= connect()), close }
+  return { pool, configuration, eventStore: () => (opening ??= connect()), close }
 }
 
 /**

@@ -23,7 +23,7 @@ export const OperationsError = Type.Object(
 
 export const WorkKind = FailureOfWork.properties.kind
 export type WorkKind = Static<typeof WorkKind>
-export const workStates = ['due', 'waiting', 'leased', 'failing', 'parked'] as const
+export const workStates = ['due', 'waiting', 'leased', 'failing', 'parked', 'failed'] as const
 export const WorkState = Type.Enum([...workStates])
 export type WorkState = Static<typeof WorkState>
 
@@ -37,19 +37,22 @@ export const WorkItem = Type.Object(
     subject: Nullable(Type.Object({ kind: Type.String(), id: Uuid }), { description: 'The record that it is about' }),
     state: Type.Enum([...workStates], {
       description:
-        '`waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom',
+        '`waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom. `failed`: it ended so, shown for `FAILED_RETENTION_SECONDS`; of AI reviews those that a system outside failed',
     }),
     failures: Type.Integer({ minimum: 0, description: 'Tries that failed' }),
     first_failed_at: Nullable(Instant),
     last_failed_at: Nullable(Instant),
-    due_at: Instant,
-    next_try_at: Instant,
+    due_at: Type.String({ ...Instant, description: 'If it has failed: when it ended' }),
+    next_try_at: Nullable(Instant, { description: 'Null if it has failed' }),
     lease_until: Nullable(Instant),
     error: Nullable(OperationsError),
     version: Nullable(Type.String({ description: 'The version of the program that failed' })),
     group_id: Nullable(Uuid, { description: 'The failure group' }),
     correlation_id: Nullable(Type.String()),
-    retryable: Type.Boolean({ description: 'It fails, and a retry gives it its next try now' }),
+    retryable: Type.Boolean({
+      description:
+        'It fails, and a retry gives it its next try now. An AI review whose provider failed is never retryable',
+    }),
   },
   { $id: 'WorkItem' },
 )
@@ -87,12 +90,12 @@ export const FailureGroup = Type.Object(
     step: Type.String(),
     error: OperationsError,
     count,
-    states: Type.Object({ failing: count, parked: count }),
+    states: Type.Object({ failing: count, parked: count, failed: count }),
     organisations: Type.Integer({ minimum: 0, description: 'How many organisations have items in it' }),
     first_failed_at: Instant,
     last_failed_at: Instant,
     versions: Type.Array(Type.String(), { description: 'Versions of the program that failed' }),
-    retryable: Type.Boolean({ description: 'False for the group of class `other`, and without items' }),
+    retryable: Type.Boolean({ description: 'False for the group of class `other`, of AI reviews, and without items' }),
     example: Nullable(WorkItem, { description: 'Null if no item is left. The group stays for an hour after a retry' }),
     retry,
   },
@@ -312,7 +315,7 @@ export const Overview = Type.Object(
         error: Nullable(OperationsError),
       }),
     ),
-    steps: Type.Object({ due: count, waiting: count, leased: count, failing: count, parked: count }),
+    steps: Type.Object({ due: count, waiting: count, leased: count, failing: count, parked: count, failed: count }),
     lag: Nullable(
       Type.Object({
         projector: Type.String(),

@@ -46,7 +46,12 @@ export interface Table {
   readonly name: string
   readonly columns: Readonly<Record<string, Column>>
   readonly primaryKey: readonly string[]
-  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[]
+  readonly indexes?: readonly {
+    readonly columns: readonly string[]
+    readonly unique?: boolean
+    /** Rows in which the first column is null are not in it, so they cost nothing. */
+    readonly isSparse?: true
+  }[]
 }
 
 export type Row = Readonly<Record<string, unknown>>

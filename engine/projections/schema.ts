@@ -316,7 +316,9 @@ function tableDefinition(schema: string, table: Table): string {
     const columnList = index.columns
       .map((name) => (isJson ? `${quoted(name)} jsonb_path_ops` : quoted(name)))
       .join(', ')
-    return `create ${kind} on ${target} ${isJson ? 'using gin ' : ''}(${columnList});`
+    const [first = ''] = index.columns
+    const rows = index.isSparse === true ? ` where ${quoted(first)} is not null` : ''
+    return `create ${kind} on ${target} ${isJson ? 'using gin ' : ''}(${columnList})${rows};`
   })
   return `create table ${target} (${columnDefinitions(table)}); ${indexes.join(' ')}`
 }

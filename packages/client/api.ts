@@ -3796,6 +3796,7 @@ export interface components {
                 leased: number;
                 failing: number;
                 parked: number;
+                failed: number;
             };
             /** @description The read model or to-do list that is furthest behind the log. Null if none is behind */
             lag: {
@@ -3884,7 +3885,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {unknown} */
-            kind: "step" | "delivery" | "notification";
+            kind: "step" | "delivery" | "notification" | "ai_review";
             process: string;
             step: string;
             org_id: string | null;
@@ -3895,25 +3896,28 @@ export interface components {
                 id: string;
             } | null;
             /**
-             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom. `failed`: it ended so, shown for `FAILED_RETENTION_SECONDS`; of AI reviews those that a system outside failed
              * @enum {unknown}
              */
-            state: "due" | "waiting" | "leased" | "failing" | "parked";
+            state: "due" | "waiting" | "leased" | "failing" | "parked" | "failed";
             /** @description Tries that failed */
             failures: number;
             first_failed_at: string | null;
             last_failed_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description If it has failed: when it ended
+             */
             due_at: string;
-            /** Format: date-time */
-            next_try_at: string;
+            /** @description Null if it has failed */
+            next_try_at: string | null;
             lease_until: string | null;
             error: components["schemas"]["OperationsError"] | null;
             version: string | null;
             /** @description The failure group */
             group_id: string | null;
             correlation_id: string | null;
-            /** @description It fails, and a retry gives it its next try now */
+            /** @description It fails, and a retry gives it its next try now. An AI review whose provider failed is never retryable */
             retryable: boolean;
         };
         WorkPage: {
@@ -3946,7 +3950,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {unknown} */
-            kind: "step" | "delivery" | "notification";
+            kind: "step" | "delivery" | "notification" | "ai_review";
             process: string;
             step: string;
             org_id: string | null;
@@ -3957,25 +3961,28 @@ export interface components {
                 id: string;
             } | null;
             /**
-             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom
+             * @description `waiting`: nothing failed, its time has not come. `leased`: a worker has it. `failing`: the last run threw or was put off, or the last recorded attempt failed; a try follows. `parked`: too many runs in a row threw, so it is tried seldom. `failed`: it ended so, shown for `FAILED_RETENTION_SECONDS`; of AI reviews those that a system outside failed
              * @enum {unknown}
              */
-            state: "due" | "waiting" | "leased" | "failing" | "parked";
+            state: "due" | "waiting" | "leased" | "failing" | "parked" | "failed";
             /** @description Tries that failed */
             failures: number;
             first_failed_at: string | null;
             last_failed_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description If it has failed: when it ended
+             */
             due_at: string;
-            /** Format: date-time */
-            next_try_at: string;
+            /** @description Null if it has failed */
+            next_try_at: string | null;
             lease_until: string | null;
             error: components["schemas"]["OperationsError"] | null;
             version: string | null;
             /** @description The failure group */
             group_id: string | null;
             correlation_id: string | null;
-            /** @description It fails, and a retry gives it its next try now */
+            /** @description It fails, and a retry gives it its next try now. An AI review whose provider failed is never retryable */
             retryable: boolean;
             /** @description The newest, for a day */
             retry: components["schemas"]["OperationsRetry"] | null;
@@ -4024,7 +4031,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {unknown} */
-            kind: "step" | "delivery" | "notification";
+            kind: "step" | "delivery" | "notification" | "ai_review";
             process: string;
             step: string;
             error: components["schemas"]["OperationsError"];
@@ -4032,6 +4039,7 @@ export interface components {
             states: {
                 failing: number;
                 parked: number;
+                failed: number;
             };
             /** @description How many organisations have items in it */
             organisations: number;
@@ -4041,7 +4049,7 @@ export interface components {
             last_failed_at: string;
             /** @description Versions of the program that failed */
             versions: string[];
-            /** @description False for the group of class `other`, and without items */
+            /** @description False for the group of class `other`, of AI reviews, and without items */
             retryable: boolean;
             /** @description Null if no item is left. The group stays for an hour after a retry */
             example: components["schemas"]["WorkItem"] | null;
@@ -8058,7 +8066,7 @@ export interface operations {
                 /** @description At most 200; more is taken as 200. A page of large items ends earlier, at 2 MiB */
                 limit?: number;
                 cursor?: string;
-                kind?: "step" | "delivery" | "notification";
+                kind?: "step" | "delivery" | "notification" | "ai_review";
                 process?: string;
                 step?: string;
                 /** @description One or several with commas */

@@ -28,6 +28,13 @@ export const aiReviewsTable = defineTable({
     analysis_result: { type: 'text', nullable: true },
     error_classification: { type: 'text', values: Classification.enum, nullable: true },
     upstream_status: { type: 'integer', nullable: true },
+    /** Tries that failed since the last success, and the newest of them. */
+    failures: 'integer',
+    failing_since: { type: 'timestamptz', nullable: true },
+    last_failed_at: { type: 'timestamptz', nullable: true },
+    failure_code: { type: 'text', nullable: true },
+    /** While its status is `failed` because of a system outside. */
+    failed_at: { type: 'timestamptz', nullable: true },
     cancel_reason: { type: 'text', values: CancellationReason.enum, nullable: true },
     superseded_by_id: { type: 'uuid', nullable: true },
     superseded_at: { type: 'timestamptz', nullable: true },
@@ -37,7 +44,11 @@ export const aiReviewsTable = defineTable({
     stream_revision: 'bigint',
   },
   primaryKey: ['ai_review_id'],
-  indexes: [{ columns: ['org_id', 'created_at', 'ai_review_id'] }, { columns: ['case_id'] }],
+  indexes: [
+    { columns: ['org_id', 'created_at', 'ai_review_id'] },
+    { columns: ['case_id'] },
+    { columns: ['failed_at'], isSparse: true },
+  ],
 })
 
 /** Contains no addresses of images, because an address gives access. */
@@ -84,7 +95,7 @@ export const aiReviewLesionsTable = defineTable({
 
 export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
   name: 'ai_reviews',
-  version: 4,
+  version: 5,
   tables: [aiReviewsTable, aiReviewImagesTable, aiReviewResultsTable, aiReviewLesionsTable],
   handlers: {
     AiReviewRequested: ({ data, revision }) => [
@@ -92,6 +103,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
         ...data,
         status: 'pending',
         attemptCount: 0,
+        failures: 0,
         createdAt: data.requestedAt,
         updatedAt: data.requestedAt,
         streamRevision: revision,
@@ -109,7 +121,11 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     AiReviewStarted: (event) => [changed(event, event.data.startedAt, { patientId: event.data.patientId })],
     AiReviewCallAttempted: (event) => [changed(event, event.data.attemptedAt)],
     AiReviewProviderCaseCreated: (event) => [
-      changed(event, event.data.createdAt, { status: 'in_progress', providerCaseId: event.data.providerCaseId }),
+      changed(event, event.data.createdAt, {
+        status: 'in_progress',
+        providerCaseId: event.data.providerCaseId,
+        ...succeeded,
+      }),
       // Images that were sent to an abandoned provider case no longer count.
       patchRows(
         aiReviewImagesTable,
@@ -119,17 +135,32 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     ],
     AiReviewImageSent: (event) => [
       patchRow(aiReviewImagesTable, { ...event.data, clinicalImageId: event.data.imageId }),
-      changed(event, event.data.sentAt),
+      changed(event, event.data.sentAt, succeeded),
     ],
     AiReviewProcessingAccepted: (event) => [
       changed(event, event.data.acceptedAt, {
         status: 'awaiting_result',
         providerChecksum: event.data.providerChecksum,
+        ...succeeded,
       }),
     ],
-    AiReviewStartDeferred: (event) => [changed(event, event.data.deferredAt)],
+    AiReviewStartDeferred: (event) => {
+      const { retry, upstreamStatus, classification, deferredAt } = event.data
+      return [
+        changed(event, deferredAt, {
+          ...failedTry(retry, deferredAt, upstreamStatus, classification),
+          ...(retry === 1 ? { failingSince: deferredAt } : {}),
+        }),
+      ]
+    },
     AiReviewCallPostponed: (event) => [changed(event, event.data.postponedAt)],
-    AiReviewPollDeferred: (event) => [changed(event, event.data.polledAt, { attemptCount: event.data.attemptCount })],
+    AiReviewPollDeferred: (event) => {
+      const { attemptCount, upstreamStatus, polledAt, answered } = event.data
+      // Without an answer, or refused. A result that is not ready yet is no failure.
+      const isFailed = answered !== null && (answered.status === null || answered.status >= 400)
+      const outcome = isFailed ? failedTry(attemptCount, polledAt, upstreamStatus, null) : succeeded
+      return [changed(event, polledAt, { attemptCount, ...outcome })]
+    },
     AiReviewCompleted: (event) => {
       const { aiReviewId, attemptCount, providerVersion, analysisResult, completedAt } = event.data
       return [
@@ -139,6 +170,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
           providerVersion,
           analysisResult,
           completedAt,
+          ...succeeded,
         }),
         insertRow(aiReviewResultsTable, { ...event.data, createdAt: completedAt }),
         ...event.data.lesions.map((lesion) =>
@@ -159,6 +191,8 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
           status: 'failed',
           attemptCount,
           errorClassification: classification,
+          ...failedTry(Math.max(1, attemptCount), failedAt, upstreamStatus, classification),
+          failedAt: ofOutside.includes(classification) ? failedAt : null,
           upstreamStatus,
           providerVersion: providerOutcome?.providerVersion ?? null,
           analysisResult: providerOutcome?.analysisResult ?? null,
@@ -175,10 +209,33 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     ],
     AiReviewSuperseded: (event) => {
       const { supersededById, supersededAt } = event.data
-      return [changed(event, supersededAt, { status: 'superseded', supersededById, supersededAt })]
+      return [changed(event, supersededAt, { status: 'superseded', supersededById, supersededAt, failedAt: null })]
     },
   },
 })
+
+/** Operators can mend these. The others are about the request: its consent, its budget, what the provider found in its images. */
+const ofOutside: readonly Classification[] = [
+  'provider_auth_failed',
+  'provider_upstream_transient',
+  'provider_client_error',
+  'provider_result_timeout',
+  'image_fetch_failed',
+  'image_host_unavailable',
+  'consent_check_unavailable',
+  'case_lookup_unavailable',
+]
+
+const succeeded = { failures: 0, failingSince: null, lastFailedAt: null, failureCode: null } as const
+
+function failedTry(
+  failures: number,
+  lastFailedAt: string,
+  upstreamStatus: number | null,
+  classification: Classification | null,
+) {
+  return { failures, lastFailedAt, failureCode: upstreamStatus === null ? classification : String(upstreamStatus) }
+}
 
 interface ReviewEvent {
   readonly data: { readonly aiReviewId: string }

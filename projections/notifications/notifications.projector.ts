@@ -60,6 +60,7 @@ export const notificationsTable = defineTable({
     { columns: ['org_id', 'recipient_key', 'created_at', 'notification_id'] },
     { columns: ['org_id', 'status', 'created_at', 'notification_id'] },
     { columns: ['org_id', 'status', 'failed_at', 'notification_id'] },
+    { columns: ['failed_at'], isSparse: true },
     { columns: ['ref_subject'] },
     { columns: ['address_subject'] },
   ],
@@ -115,7 +116,7 @@ export const matchedRulesTable = defineTable({
 /** Notifications with their attempts, and the events that made them. */
 export const notificationsProjector = defineProjector<NotificationEvent | UserEvent>()({
   name: 'notifications',
-  version: 3,
+  version: 4,
   tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable, matchedRulesTable],
   handlers: {
     NotificationCreated: ({ data, revision }) => [

@@ -45,6 +45,8 @@ export const webhookDeliveriesTable = defineTable({
     /** When the event happened, or the test was requested. */
     created_at: 'timestamptz',
     next_attempt_at: { type: 'timestamptz', nullable: true },
+    /** While its status is `failed`. */
+    failed_at: { type: 'timestamptz', nullable: true },
     /** -1 until the first attempt or a cancellation, which begins the stream. */
     stream_revision: 'bigint',
   },
@@ -52,6 +54,7 @@ export const webhookDeliveriesTable = defineTable({
   indexes: [
     { columns: ['org_id', 'subscription_id', 'created_at', 'delivery_id'] },
     { columns: ['org_id', 'subscription_id', 'status', 'created_at', 'delivery_id'] },
+    { columns: ['failed_at'], isSparse: true },
   ],
 })
 
@@ -78,7 +81,7 @@ export const webhookDeliveriesProjector = defineProjector<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent
 >()({
   name: 'webhook_deliveries',
-  version: 3,
+  version: 4,
   tables: [webhookDeliveriesTable, webhookAttemptsTable, webhookRecipientsTable],
   handlers: {
     WebhookSubscribed: ({ data }) => [
@@ -127,13 +130,17 @@ export const webhookDeliveriesProjector = defineProjector<
     WebhookDeliveryBroughtForward: ({ data: { deliveryId, nextAttemptAt }, revision }) => [
       patchRow(webhookDeliveriesTable, { deliveryId, nextAttemptAt, streamRevision: revision }),
     ],
-    WebhookDeliveryFailed: ({ data, revision }) => [outcome(data, data.errorClass), ended(data, 'failed', revision)],
+    WebhookDeliveryFailed: ({ data, revision }) => [
+      outcome(data, data.errorClass),
+      ended(data, 'failed', revision, data.failedAt),
+    ],
     WebhookDeliveryCancelled: ({ data, revision }) => [ended(data, 'cancelled', revision)],
     WebhookRedeliveryRequested: ({ data: { deliveryId, requestedAt }, revision }) => [
       patchRow(webhookDeliveriesTable, {
         deliveryId,
         status: 'pending',
         nextAttemptAt: requestedAt,
+        failedAt: null,
         streamRevision: revision,
       }),
     ],
@@ -187,6 +194,7 @@ function ended(
   { deliveryId }: Pick<AttemptEnd, 'deliveryId'>,
   status: Exclude<DeliveryStatus, 'pending'>,
   streamRevision: bigint,
+  failedAt: string | null = null,
 ): RowChange {
-  return patchRow(webhookDeliveriesTable, { deliveryId, status, nextAttemptAt: null, streamRevision })
+  return patchRow(webhookDeliveriesTable, { deliveryId, status, nextAttemptAt: null, failedAt, streamRevision })
 }

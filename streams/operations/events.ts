@@ -29,7 +29,7 @@ export type OperatorActor = Static<typeof OperatorActor>
 
 /** Work that fails with the same members is one failure group. */
 export const FailureOfWork = Type.Object({
-  kind: Type.Enum(['step', 'delivery', 'notification']),
+  kind: Type.Enum(['step', 'delivery', 'notification', 'ai_review']),
   process: Type.String(),
   step: Type.String(),
   errorClass: Type.String(),

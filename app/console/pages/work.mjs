@@ -18,8 +18,8 @@ import { useTexts } from './texts.mjs'
 /** @typedef {import('./api.mjs').Schema<'WorkItem'>} Item */
 /** @typedef {import('./api.mjs').Schema<'FailureGroup'>} Group */
 
-const states = ['due', 'waiting', 'leased', 'failing', 'parked']
-const kinds = ['step', 'delivery', 'notification']
+const states = ['due', 'waiting', 'leased', 'failing', 'parked', 'failed']
+const kinds = ['step', 'delivery', 'notification', 'ai_review']
 
 export function WorkPage() {
   const { t, count } = useTexts()

@@ -38,7 +38,7 @@ it('the figures of work are those of the last count', async () => {
   const metrics = createMetrics({ health: createHealth({ profile: 'development' }) })
   const logger = createLogger({ level: 'silent' })
   const away = () => Promise.reject(new Error('the event store is away'))
-  const read = () => readSeen({ pool, store: away, now: () => new Date() })
+  const read = () => readSeen({ pool, failedRetentionSeconds: 3_600, store: away, now: () => new Date() })
   const figures = showFigures({ read, metrics, showsSteps: true, logger, everyMs: 20 })
   await figures.first
   await vi.waitFor(async () => {

@@ -123,7 +123,7 @@ describe('the overview', () => {
       ['work-late', 'warning', 'assessments.expire', instant(61), 5],
     ])
     const { steps, oldest_work: oldest, status } = overviewOf({ ...well, work })
-    expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2, parked: 0 })
+    expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2, parked: 0, failed: 0 })
     expect(oldest).toEqual({ process: 'assessments', step: 'expire', since: instant(61) })
     expect(status).toBe('warning')
   })

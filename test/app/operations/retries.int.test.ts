@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { WorkSource } from '../../../app/operations/work-relation.ts'
 import { createOperations } from '../../../app/operations/operations.ts'
 import type { Repeating } from '../../../app/operations/repeating.ts'
 import { takeLostRetries, workOffRetries } from '../../../app/operations/retry-worker.ts'
@@ -12,6 +13,7 @@ import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { processes } from '../../../processes/registry.ts'
+import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { operatorActionsProjector } from '../../../projections/operations/operator-actions.projector.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
@@ -20,13 +22,15 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { operationsStream } from '../../../streams/operations/aggregate.ts'
 import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
+import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
-import { deliveryFact } from '../../streams/webhook-facts.ts'
+import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
 
 let database: FreshDatabase
 let pool: Pool
+let source: WorkSource
 let node: TestEventStore
 let store: EventStore
 let worker: Repeating | undefined
@@ -36,6 +40,7 @@ const now = () => new Date()
 const logger = createLogger({ level: 'silent' })
 const filled = [
   ...processes.map(({ list }) => list).filter(({ name }) => /^(assessments|webhooks|notifications)_todo$/.test(name)),
+  aiReviewsProjector,
   notificationsProjector,
   operatorActionsProjector,
   webhookDeliveriesProjector,
@@ -45,6 +50,7 @@ const filled = [
 beforeAll(async () => {
   ;[database, node] = await Promise.all([freshDatabase(), embeddedEventStore()])
   pool = createPool({ url: database.url, max: 6 })
+  source = { pool, failedRetentionSeconds: 3_600 }
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
   await ensureRuntimeSchema(pool)
 })
@@ -63,7 +69,7 @@ afterAll(async () => {
   await Promise.all([database.drop(), node.stop()])
 })
 
-const operations = () => createOperations({ pool, store: () => Promise.resolve(store), now })
+const operations = () => createOperations({ ...source, store: () => Promise.resolve(store), now })
 
 /** A failing row of the list of assessments whose next try is in an hour. */
 async function failing(host = 'provider.test', orgId: string = org): Promise<string> {
@@ -103,7 +109,7 @@ const order = (kind: 'step' | 'group', id: string, changes: Partial<RetryOrder> 
 }
 
 const begin = () => {
-  worker = workOffRetries({ pool, store, now, wake, logger, everyMs: 20 })
+  worker = workOffRetries({ ...source, store, now, wake, logger, everyMs: 20 })
 }
 const notBefore = async (key: string) => {
   const { rows } = await pool.query<{ is_now: boolean }>(
@@ -269,7 +275,7 @@ describe('a retry', () => {
         }),
       ],
     )
-    await Promise.all([takeLostRetries(pool), takeLostRetries(pool)])
+    await Promise.all([takeLostRetries(source), takeLostRetries(source)])
     expect(await operations().retryOf(asked.id)).toMatchObject({ total: 1, waiting: 1 })
     begin()
     await vi.waitFor(async () => expect(await notBefore(key)).toBe(true))
@@ -331,6 +337,109 @@ describe('work that records its attempts', () => {
     await vi.waitFor(async () =>
       expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1, ended_at: expect.any(String) }),
     )
+  })
+
+  it('a failed delivery goes again under its id, once', async () => {
+    const [subscriptionId, eventId] = [randomUUID(), randomUUID()]
+    const delivery = { deliveryId: deliveryIdOf(subscriptionId, eventId), subscriptionId, eventId }
+    const target = webhookDeliveries.of(org, delivery.deliveryId)
+    const context = { commandId: randomUUID(), correlationId: randomUUID(), process: 'test' }
+    const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId, organisationId: org })
+    await store.append(webhookSubscriptions.of(org), 'no_stream', [subscribed], context)
+    await store.append(
+      target,
+      'no_stream',
+      [
+        deliveryFact('WebhookDeliveryScheduled', { ...delivery, organisationId: org }),
+        deliveryFact('WebhookDeliveryAttempted', { deliveryId: delivery.deliveryId }),
+        deliveryFact('WebhookDeliveryFailed', delivery),
+      ],
+      context,
+    )
+    await pool.query(
+      `insert into webhook_subscriptions.webhook_subscriptions (subscription_id, org_id, url, event_types, status, payload_mode, signature_schemes, created_at, updated_at, stream_revision)
+       values ($1, $2, 'https://receiver.test/', '[]', 'active', 'thin', '[]', now(), now(), 0)`,
+      [subscriptionId, org],
+    )
+    await pool.query(
+      `insert into webhook_deliveries.deliveries (delivery_id, org_id, subscription_id, event_id, event_type, origin, status, created_at, failed_at, stream_revision)
+       values ($1, $2, $3, $4, 'assessment.completed', 'event', 'failed', now(), now(), 2)`,
+      [delivery.deliveryId, org, subscriptionId, eventId],
+    )
+    await pool.query(
+      `insert into webhook_deliveries.attempts (delivery_id, attempt, at, status_code, duration_ms, error_class)
+       values ($1, 1, now() - interval '1 minute', 500, 5, 'http_status')`,
+      [delivery.deliveryId],
+    )
+    const group = await onlyGroup()
+    expect(group).toMatchObject({ kind: 'delivery', count: 1, states: { failing: 0, parked: 0, failed: 1 } })
+    expect(group.example).toMatchObject({ id: delivery.deliveryId, state: 'failed', next_try_at: null })
+    const asked = order('group', group.id)
+    await operations().retry(asked)
+    begin()
+    await vi.waitFor(async () => expect((await store.load(target)).state.status).toBe('pending'))
+    // The process died before it wrote that it had begun, and the round failed meanwhile.
+    await worker?.close()
+    await store.append(
+      target,
+      3n,
+      [
+        deliveryFact('WebhookDeliveryAttempted', { deliveryId: delivery.deliveryId, attempt: 2 }),
+        deliveryFact('WebhookDeliveryFailed', { ...delivery, attempt: 2 }),
+      ],
+      { ...context, commandId: randomUUID() },
+    )
+    await pool.query('update runtime.retried_work set is_begun = false')
+    begin()
+    await vi.waitFor(async () => {
+      const { rows } = await pool.query('select from runtime.retried_work where is_begun')
+      expect(rows).toHaveLength(1)
+    })
+    expect((await store.load(target)).revision).toBe(5n)
+    expect(await operations().retryOf(asked.id)).toMatchObject({ waiting: 1 })
+    await pool.query(`insert into webhook_deliveries.attempts values ($1, 2, now(), 500, 5, 'http_status')`, [
+      delivery.deliveryId,
+    ])
+    await vi.waitFor(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
+  })
+
+  it('a failed notification is queued again, once', async () => {
+    const notificationId = randomUUID()
+    const target = notifications.of(org, notificationId)
+    const context = { commandId: randomUUID(), correlationId: randomUUID(), orgId: org, process: 'test' }
+    const begun = [
+      notificationFact('NotificationCreated', { notificationId, organisationId: org }),
+      notificationFact('NotificationFailed', { notificationId }),
+    ]
+    await store.append(target, 'no_stream', begun, context)
+    await pool.query(
+      `insert into notifications.notifications (notification_id, org_id, template_code, channel, locale, phi, recipient_type, ref_subject, status, attempts,
+         error_code, trigger_source, created_at, failed_at, updated_at, stream_revision)
+       values ($1, $2, 'code', 'email', 'en-GB', false, 'user', $1, 'failed', 0, 'template_not_found', 'api:client', now(), now(), now(), 1)`,
+      [notificationId, org],
+    )
+    const found = await operations().workItem(null, notificationId)
+    const error = { class: 'attempt_failed', code: 'template_not_found', host: null }
+    expect(found).toMatchObject({ kind: 'notification', state: 'failed', error, retryable: true })
+    const asked = order('step', notificationId)
+    await operations().retry(asked)
+    begin()
+    await vi.waitFor(async () => expect((await store.load(target)).state.status).toBe('queued'))
+    await pool.query(`update notifications.notifications set status = 'sent', failed_at = null`)
+    await vi.waitFor(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ done: 1 }))
+  })
+
+  it('a failed AI review is not tried again', async () => {
+    const reviewId = randomUUID()
+    await pool.query(
+      `insert into ai_reviews.ai_reviews (ai_review_id, org_id, case_id, product_id, status, attempt_count, failures, failed_at, last_failed_at, failure_code, created_at, updated_at, stream_revision)
+       values ($1, $2, $1, $1, 'failed', 3, 3, now(), now(), '503', now(), now(), 5)`,
+      [reviewId, org],
+    )
+    const group = await onlyGroup()
+    expect(group).toMatchObject({ kind: 'ai_review', count: 1, retryable: false, error: { code: '503' } })
+    for (const asked of [order('step', reviewId), order('group', group.id)])
+      await expect(operations().retry(asked)).rejects.toEqual(code('not-retryable'))
   })
 
   it('a notification has its next try now in its stream', async () => {

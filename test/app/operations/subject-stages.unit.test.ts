@@ -63,9 +63,9 @@ describe('the stages of an assessment', () => {
       'AiReviewProcessingAccepted',
     ])
     const later = (...events: readonly Given[]) => [...accepted, ...facts(...events)]
-    const polled = later(call('result'), ['AiReviewPollDeferred', { upstreamStatus: 200 }])
+    const polled = later(call('result'), ['AiReviewPollDeferred', { upstreamStatus: null, answered: { status: 200 } }])
     expect(shown(ofAssessment(polled))).toMatchObject({ provider: 'done', result: 'running' })
-    const unready = later(call('result'), ['AiReviewPollDeferred', { upstreamStatus: 502 }])
+    const unready = later(call('result'), ['AiReviewPollDeferred', { upstreamStatus: 502, answered: { status: 502 } }])
     expect(shown(ofAssessment(unready))).toMatchObject({ provider: 'done', result: 'running 502' })
     const postponed = later(['AiReviewCallPostponed', { call: 'result' }])
     expect(shown(ofAssessment(postponed))).toMatchObject({ result: 'running circuit_open' })

@@ -27,6 +27,11 @@ const review = {
   analysis_result: null,
   error_classification: null,
   upstream_status: null,
+  failures: 0,
+  failing_since: null,
+  last_failed_at: null,
+  failure_code: null,
+  failed_at: null,
   cancel_reason: null,
   superseded_by_id: null,
   superseded_at: null,
@@ -71,7 +76,6 @@ describe('the AI reviews read model', () => {
   it('follows each provider call', async () => {
     expect(await changes(requested, attempted)).toEqual({ updated_at: at(4), stream_revision: '1' })
     expect(await changes(requested, fact('AiReviewCallPostponed'))).toEqual({ updated_at: at(5), stream_revision: '1' })
-    expect(await changes(requested, fact('AiReviewStartDeferred'))).toEqual({ updated_at: at(5), stream_revision: '1' })
     const inProgress = { status: 'in_progress', provider_case_id: 700 }
     expect(await changes(requested, caseCreated)).toEqual({ ...inProgress, updated_at: at(5), stream_revision: '1' })
     const awaiting = { ...inProgress, status: 'awaiting_result', provider_checksum: 'checksum' }
@@ -87,6 +91,51 @@ describe('the AI reviews read model', () => {
       updated_at: at(13),
       stream_revision: '3',
     })
+  })
+
+  it('contains the tries that failed, until one succeeds', async () => {
+    const first = fact('AiReviewStartDeferred', { retry: 1, upstreamStatus: 503, deferredAt: at(5) })
+    const second = fact('AiReviewStartDeferred', { retry: 2, upstreamStatus: null, deferredAt: at(7) })
+    const tried = (failures: number, last: string, code: string) => ({
+      failures,
+      failing_since: at(5),
+      last_failed_at: last,
+      failure_code: code,
+    })
+    const failuresIn = async (...events: AiReviewEvent[]) => {
+      const { updated_at: _, stream_revision: __, ...changed } = await changes(requested, ...events)
+      return changed
+    }
+    expect(await failuresIn(first)).toEqual(tried(1, at(5), '503'))
+    expect(await failuresIn(first, second)).toEqual(tried(2, at(7), second.data.classification))
+    expect(Object.keys(await failuresIn(first, caseCreated))).toEqual(['status', 'provider_case_id'])
+    const answered = (status: number | null) => ({ attemptId: ids.event, status, durationMs: 5 })
+    const poll = (status: number | null) =>
+      fact('AiReviewPollDeferred', {
+        attemptCount: 1,
+        upstreamStatus: status,
+        answered: answered(status),
+        polledAt: at(13),
+      })
+    expect(await failuresIn(poll(200))).toEqual({ attempt_count: 1 })
+    const failed = { attempt_count: 1, failures: 1, last_failed_at: at(13) }
+    expect(await failuresIn(poll(502))).toEqual({ ...failed, failure_code: '502' })
+    expect(await failuresIn(poll(null))).toEqual(failed)
+    expect(await failuresIn(poll(502), poll(200))).toEqual({ attempt_count: 1 })
+  })
+
+  it('counts a failure as one of an outside system by its classification', async () => {
+    for (const [classification, isOfOutside] of [
+      ['consent_missing', false],
+      ['provider_processing_failed', false],
+      ['provider_auth_failed', true],
+      ['image_host_unavailable', true],
+    ] as const) {
+      const found = await changes(requested, fact('AiReviewFailed', { classification }))
+      expect([classification, found['failed_at']]).toEqual([classification, isOfOutside ? at(9) : undefined])
+    }
+    const superseded = await changes(requested, fact('AiReviewFailed'), fact('AiReviewSuperseded'))
+    expect(superseded).not.toHaveProperty('failed_at')
   })
 
   it('removes the image ids of a replaced provider case', async () => {
@@ -146,6 +195,10 @@ describe('the AI reviews read model', () => {
       status: 'failed',
       error_classification: 'provider_client_error',
       upstream_status: 422,
+      failures: 1,
+      last_failed_at: at(9),
+      failure_code: '422',
+      failed_at: at(9),
       updated_at: at(9),
       completed_at: at(9),
       stream_revision: '1',

@@ -33,6 +33,7 @@ const pending = {
   status: 'pending',
   created_at: at(30),
   next_attempt_at: at(31),
+  failed_at: null,
   stream_revision: '0',
 }
 const open = {
@@ -161,7 +162,9 @@ describe('the log of deliveries', () => {
     })
     const last = fact('WebhookDeliveryFailed', { attempt: 2 })
     expect(await rowsOf(scheduled, attempted, attemptFailed, second, last)).toEqual({
-      deliveries: [{ ...pending, status: 'failed', next_attempt_at: null, stream_revision: '4' }],
+      deliveries: [
+        { ...pending, status: 'failed', next_attempt_at: null, failed_at: last.data.failedAt, stream_revision: '4' },
+      ],
       attempts: [refused, { ...open, attempt: 2, at: at(37), duration_ms: 120, error_class: 'timeout' }],
     })
   })

@@ -7,7 +7,7 @@ const overview = (status: Overview['status'], at: string): Overview => ({
   status,
   problems: [],
   systems: [],
-  steps: { due: 0, waiting: 0, leased: 0, failing: 0, parked: 0 },
+  steps: { due: 0, waiting: 0, leased: 0, failing: 0, parked: 0, failed: 0 },
   lag: null,
   oldest_work: null,
   processes: [],
