@@ -24,6 +24,7 @@ import { backupContext, installationOf } from './create.ts'
 import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
+import { proveRestore, type RestoreProof } from './prove-restore.ts'
 import { requireEventStoreOf } from './own-copy.ts'
 import { everything } from './sources.ts'
 import { fillObjects, fillVault, hasFile, writeFilesAndLog } from './restore-servers.ts'
@@ -40,6 +41,7 @@ export interface RestoredBackup {
   readonly erasures: number
   /** Embedded servers whose port was taken on this machine. */
   readonly other_ports: readonly string[]
+  readonly proof: RestoreProof
 }
 
 /**
@@ -72,7 +74,7 @@ export async function restoreBackup(
   try {
     await writeFilesAndLog(place, opened, order.folder)
     const other_ports = await replaceTakenPorts(order.folder)
-    const erasures = await onServers(configuration, env, async (found, masterKeys) => {
+    const { erasures, proof } = await onServers(configuration, env, async (found, masterKeys) => {
       const count = await fillVault(place, opened, newerBackups, { url: found.vaultDatabaseUrl ?? '', masterKeys })
       const servers = await connectAuditServers(found, masterKeys)
       try {
@@ -82,14 +84,15 @@ export async function restoreBackup(
           throw new Error(`line ${unsigned + 1} of ${order.erasures} is not signed by the vault of this backup`)
         for (const entry of listed) await servers.vault.enter(entry)
         await record(servers, opened)
+        const proof = await proveRestore(servers, found.databaseUrl ?? '', new AbortController().signal)
+        return { erasures: count + listed.length, proof }
       } finally {
         await servers.close()
       }
-      return count + listed.length
     })
     await folder.finish()
     const { position, events, facts_until } = opened.manifest
-    return { backup: id, folder: order.folder, position, events, facts_until, erasures, other_ports }
+    return { backup: id, folder: order.folder, position, events, facts_until, erasures, other_ports, proof }
   } finally {
     folder.release()
   }
@@ -157,12 +160,16 @@ export function restoredText({
   facts_until,
   erasures,
   other_ports,
+  proof,
 }: RestoredBackup): string {
   return [
     `Backup ${backup} is restored in ${folder}: ${eventsText(events)} up to position ${position ?? 'none'}.`,
     `It has facts until ${facts_until ?? 'never'}. What came later is lost.`,
     ...(erasures === 0 ? [] : [`${erasures} keys that newer backups name as destroyed are destroyed here too.`]),
     ...(other_ports.length === 0 ? [] : [`Ports that are taken here were replaced: ${other_ports.join(', ')}.`]),
-    `Start it with PLATFORM_DATA_DIR=${folder}. It builds its read models, and calls no other system before "platform backup release".`,
+    `${proof.events.toLocaleString('en')} events were verified. ${proof.equal} read models were filled, filled again and compared: ${proof.faults.length === 0 ? 'all are equal' : 'NOT all are equal'}.`,
+    ...proof.faults.map((fault) => `FAULT ${fault}`),
+    ...proof.keys_missing.map((what) => `KEY MISSING for ${what}`),
+    `Start it with PLATFORM_DATA_DIR=${folder}. It calls no other system before "platform backup release".`,
   ].join('\n')
 }

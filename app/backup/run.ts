@@ -63,7 +63,9 @@ async function inPlace(
         const { faultLines } = await import('./verify.ts')
         return { code: 1, text: [...faultLines(restored.faults), 'Nothing was restored.'].join('\n') }
       }
-      return { code: 0, text: order.isJson ? JSON.stringify(restored, null, 2) : restoredText(restored) }
+      const { faults, keys_missing: missing } = restored.proof
+      const code = faults.length === 0 && missing.length === 0 ? 0 : 1
+      return { code, text: order.isJson ? JSON.stringify(restored, null, 2) : restoredText(restored) }
     }
     case 'prune': {
       const { pruneBackups } = await import('../../platform/backup/prune.ts')

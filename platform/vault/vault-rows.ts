@@ -263,6 +263,15 @@ export class VaultRows {
     return rows.map(erasureOf)
   }
 
+  /** Those of the subjects whose key exists or was destroyed. */
+  async presentOf(ids: readonly string[]): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<Pick<Row, 'id'>>(
+      `select id from vault_secrets where kind = 'subject' and id = any($1)`,
+      [ids],
+    )
+    return rows.map(({ id }) => id)
+  }
+
   /** Those of the subjects whose key exists. */
   async livingOf(ids: readonly string[]): Promise<readonly string[]> {
     const { rows } = await this.#pool.query<Pick<Row, 'id'>>(

@@ -265,6 +265,12 @@ export class Vault implements KeyVault {
     return ids.filter((id) => living.has(id) || !this.#closed.has(id))
   }
 
+  /** Those of the subjects, `<organisation>/<subject>`, of which the vault has neither a key nor its destruction. */
+  async absentSubjects(ids: readonly string[]): Promise<readonly string[]> {
+    const present = new Set(await this.#rows.presentOf(ids))
+    return ids.filter((id) => !present.has(id))
+  }
+
   /** Whether the files were written anew since the erasure, and how long ago that was, in milliseconds. */
   async lastRewrite(
     orgId: string,

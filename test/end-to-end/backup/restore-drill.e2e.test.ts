@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
+import { knownProjectors } from '../../../app/projections/known-projectors.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
 import {
   assessmentBody,
@@ -245,7 +246,12 @@ test('a restore that is cut off leaves a folder that no start takes, and the nex
   const restored = await restore(to, databases[1], '--backup', firstId, '--erasures', ledger, '--json').ended
   expect(restored).toMatchObject({ code: 0 })
   // The user of the newer backup, and both persons of the file.
-  expect(JSON.parse(restored.out)).toMatchObject({ backup: firstId, position: firstPosition, erasures: 3 })
+  expect(JSON.parse(restored.out)).toMatchObject({
+    backup: firstId,
+    position: firstPosition,
+    erasures: 3,
+    proof: { equal: knownProjectors.length, faults: [], keys_missing: [] },
+  })
 })
 
 test('the copy has every event at its place, every row and every picture, and calls nobody', async () => {
