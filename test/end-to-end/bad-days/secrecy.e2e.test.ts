@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
@@ -13,7 +14,7 @@ import {
   subscribeToEnds,
   webhookAbout,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
@@ -29,6 +30,7 @@ const crash = `process.on('SIGUSR2', () => { throw Object.assign(new Error('${ca
 let platform: TestPlatform
 let receiver: WebhookReceiver
 let api: ApiClient
+let userId: string
 const refusals: ApiAnswer[] = []
 const records: ApiAnswer[] = []
 
@@ -143,7 +145,8 @@ async function createUser(): Promise<void> {
     practitionerProfile: { professionalId: `${canary}-licence`, speciality: `${canary}-speciality` },
   }
   const created = await expecting(201, api.call('/v1/admin/users', { body: person, headers }))
-  const url = `/v1/admin/users/${textAt(created.body, 'id')}?org_id=${organisationId}`
+  userId = textAt(created.body, 'id')
+  const url = `/v1/admin/users/${userId}?org_id=${organisationId}`
   records.push(await expecting(200, api.call(url, { headers })))
 }
 
@@ -342,6 +345,90 @@ test('no health answer, metric, log line, crash output or file of the data folde
   expect(images.filter((file) => !/^\/(object-store\/.*\/images\b|receivers\/)/.test(file))).toEqual([])
   expect(images.length).toBeGreaterThan(0)
 })
+
+test('after the erasure of its persons no file and no memory contains it, photographs included', async () => {
+  const heaps = await mkdtemp(join(tmpdir(), 'heaps-'))
+  try {
+    // Without the settings that contain the word. A signal writes the strings that the process has in memory.
+    const options = `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${heaps}`
+    await platform.restart({ NODE_OPTIONS: options, ERASURE_VAULT_HOURS: '0', UPLOAD_URL_TTL_SECONDS: '1' })
+    api = await platform.connect()
+    const eraser = await connectEraser()
+    const cases = await expecting(200, api.call('/v1/clinical-api/cases?limit=200'))
+    const patients = new Set(itemsOf(cases.body).map((one) => textAt(one, 'patient_id')))
+    expect(patients.size).toBeGreaterThan(0)
+    // A write leaves the state of its stream in the cache.
+    const changed = { method: 'PATCH', body: { given_name: `${canary}-again` } }
+    for (const id of patients) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`, changed))
+    if (!areRolesApart) expect(whatLeaks(await heapOf(heaps))).toContain(canary)
+
+    for (const id of patients)
+      await expecting(202, eraser.call(`/v1/clinical-api/patients/${id}/erase`, { body: { reason: 'person_request' } }))
+    await eraseUser()
+    for (const id of patients)
+      await waitFor(
+        'the end of an erasure',
+        async () => {
+          const { body } = await eraser.call(`/v1/clinical-api/patients/${id}/erasure`)
+          return at(body, 'status') === 'completed' ? true : undefined
+        },
+        120_000,
+      )
+    if (!areRolesApart) {
+      expect(whatLeaks(await heapOf(heaps))).toEqual([])
+    }
+    expect(whatLeaks(await (await fetch(`${platform.baseUrl}/metrics`)).text())).toEqual([])
+    await platform.process.stop()
+    expect(whatLeaks(platform.process.output())).toEqual([])
+
+    const files = await filesBelow(platform.dataDir)
+    const leaking = await Promise.all(files.map(async (file) => (leaksIn(file, await readFile(file)) ? [file] : [])))
+    const found = leaking.flat().map((file) => file.slice(platform.dataDir.length))
+    // The mail box and the provider stand for systems outside, which got the messages and the photographs.
+    expect(found.filter((file) => !/^\/(receivers|provider)\//.test(file))).toEqual([])
+    expect(found.filter((file) => file.startsWith('/receivers/'))).not.toEqual([])
+  } finally {
+    await rm(heaps, { recursive: true, force: true })
+  }
+}, 240_000)
+
+function itemsOf(body: unknown): readonly unknown[] {
+  const items = at(body, 'data')
+  return Array.isArray(items) ? items : []
+}
+
+async function connectEraser(): Promise<ApiClient> {
+  const { org_id: orgId, admin_api_secret: secret = '' } = platform.process.credentials
+  const body = { name: 'Eraser', org_id: orgId, scopes: ['patients:erase'] }
+  const headers = { 'x-admin-api-secret': secret ?? '' }
+  const made = await expecting(201, api.call(`/v1/auth/clients?org_id=${orgId}`, { body, headers }))
+  return platform.connect({
+    client_id: textAt(made.body, 'client_id'),
+    client_secret: textAt(made.body, 'client_secret'),
+  })
+}
+
+async function eraseUser(): Promise<void> {
+  const { eventstore_url: url, admin_api_secret: secret } = platform.process.credentials
+  const headers = { 'x-admin-api-secret': secret ?? '' }
+  await expecting(200, api.call(`/v1/admin/users/${userId}`, { method: 'DELETE', headers }))
+  await expecting(200, api.call(`/v1/admin/users/${userId}/erase`, { method: 'POST', headers }))
+  await waitFor('the end of the erasure of the user', async () =>
+    (await eventsOfAll(url ?? '')).some(({ type, stream }) => type === 'UserErased' && stream.endsWith(userId))
+      ? true
+      : undefined,
+  )
+}
+
+/** The strings in the memory of the process that are in use. */
+async function heapOf(folder: string): Promise<Buffer> {
+  const before = new Set(await readdir(folder))
+  process.kill(platform.process.pid, 'SIGUSR2')
+  const file = await waitFor('a heap snapshot', async () => (await readdir(folder)).find((name) => !before.has(name)))
+  // The process answers when it has written the file.
+  await fetch(`${platform.baseUrl}/health`)
+  return readFile(join(folder, file))
+}
 
 /** The canaries in a text or in bytes: in the clear, in UTF-16, in hexadecimal digits, or in base64 at any offset. */
 function whatLeaks(content: string | Buffer | undefined): string[] {
