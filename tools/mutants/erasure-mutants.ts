@@ -76,6 +76,38 @@ export const erasureMutants: readonly Mutant[] = [
     caughtBy: { [vault]: 'a closed key encrypts nothing more, and opens what it encrypted' },
   },
   {
+    name: 'older-version-kept',
+    fault: 'an older version of a photograph stays in a bucket with versions',
+    file: 'platform/storage/removed-versions.ts',
+    at: 'removeVersions / === 1',
+    becomes: 'true',
+    caughtBy: {
+      'test/platform/storage/removed-versions.int.test.ts':
+        'every version and every mark of a deletion goes, of each object with the prefix and of no other',
+    },
+  },
+  {
+    name: 'full-webhook-of-erased',
+    fault: 'a webhook of an erased patient has the whole record',
+    file: 'processes/webhooks/delivery-body.ts',
+    at: 'bodyOf / isClosed()',
+    becomes: 'false',
+    caughtBy: {
+      'test/processes/webhooks/delivery-body.int.test.ts':
+        'are thin from the beginning of the erasure of the patient, also for a decision and a redelivery',
+    },
+  },
+  {
+    name: 'erased-in-agreement',
+    fault: 'the figures of agreement count an erased patient',
+    file: 'read-api/human-review/agreement.ts',
+    at: 'agreementRoute / closedOf()',
+    becomes: '[]',
+    caughtBy: {
+      'test/commands/human-review/tasks.int.test.ts': 'the agreement counts decisions by provider version and category',
+    },
+  },
+  {
     name: 'forged-erasure-applied',
     fault: 'an entry of the ledger that nobody signed destroys a key',
     file: 'platform/vault/vault.ts',

@@ -410,6 +410,7 @@ test('refusals come in their order', async () => {
 
 test('the agreement counts decisions by provider version and category', async () => {
   const productId = randomUUID()
+  const patientId = randomUUID()
   const clinician = await h.clinician(adaId, { products: [productId] })
   const begin = inSeconds(0)
   for (const outcomes of [
@@ -417,7 +418,7 @@ test('the agreement counts decisions by provider version and category', async ()
     ['confirm', 'reject'],
     ['reject', 'confirm'],
   ] as const) {
-    const taskId = await h.givenTask({ productId })
+    const taskId = await h.givenTask({ productId, ...(outcomes[0] === 'reject' ? { patientId } : {}) })
     await act('claim', taskId, clinician)
     const lesions = outcomes.map((outcome, index) => ({ lesion_number: index + 1, outcome }))
     expect((await act('decide', taskId, clinician, { lesions, recommendation: 'refer' })).status).toBe(200)
@@ -453,4 +454,14 @@ test('the agreement counts decisions by provider version and category', async ()
     '400 validation-failed /from',
   )
   expect(refusalOf(await agreement('', await h.client(['cases:read'])))).toBe('403 insufficient-scope')
+  h.api.world.vault.closeSubject(h.api.world.orgId, patientId)
+  const left = { ...version, lesions: 2, rejected: 0, confirmed: 2, agreement: 1 }
+  expect((await agreement(`from=${begin}`)).body).toMatchObject({
+    tasks: 3,
+    tasks_agreed: 2,
+    data: [
+      { ...left, category: 'BENIGN', confirmed: 1, rejected: 1, agreement: 0.5 },
+      { ...left, category: 'MALIGNANT' },
+    ],
+  })
 })

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { runPlatform } from '../backup/backup-command.ts'
 import { watchPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -11,6 +13,8 @@ import {
   registerPatient,
   requestAssessment,
   reviewOfCase,
+  subscribeToEnds,
+  webhookAbout,
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
@@ -23,6 +27,7 @@ const identifiers = [{ scheme: 'nhs', value: '9434765919' }]
 const settings = { UPLOAD_URL_TTL_SECONDS: '1', SEAL_INTERVAL_SECONDS: '1', ERASURE_VAULT_HOURS: '0' }
 
 let platform: TestPlatform
+let receiver: WebhookReceiver
 let orgId: string
 let api: ApiClient
 let eraser: ApiClient
@@ -68,6 +73,7 @@ const idsIn = ({ body }: ApiAnswer) =>
   (Object(at(body, 'data')) as readonly unknown[]).map((item) => textAt(item, 'id'))
 
 beforeAll(async () => {
+  receiver = await startWebhookReceiver()
   platform = await startTestPlatform({ env: { ...settings, FAILPOINT: 'erasure-after-keys-destroyed' } })
   const watched = watchPlatform(platform.baseUrl)
   const { org_id, admin_api_secret: secret } = platform.process.credentials
@@ -85,7 +91,9 @@ beforeAll(async () => {
   ).json()
   const secrets = { client_id: textAt(made, 'client_id'), client_secret: textAt(made, 'client_secret') }
   eraser = watched.watch(await platform.connect(secrets))
+  await subscribeToEnds(api, receiver)
   erased = await story({ identifiers })
+  await webhookAbout(receiver, erased.assessmentId)
   living = await story({ given_name: 'Grace' })
   const asked = await expecting(202, eraser.call('/v1/audit/exports', { body: { patient_id: erased.patientId } }))
   exportId = textAt(asked.body, 'id')
@@ -94,7 +102,10 @@ beforeAll(async () => {
     return at(record, 'status') === 'finished' ? record : undefined
   })
 })
-afterAll(() => platform.stop())
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+})
 
 describe('an erasure whose process is killed after the destruction of the key', () => {
   it('is shown as running, and refuses what is new at once', async () => {
@@ -213,6 +224,27 @@ describe('after the erasure', () => {
   it('is published', async () => {
     const { body } = await expecting(200, get('/v1/events/clinical?types=clinical.patient.erased', eraser))
     expect(at(body, 'data')).toMatchObject([{ patient_id: erased.patientId }])
+  })
+
+  it('a delivery that is sent again has id and status only', async () => {
+    const full = receiver.received.find(({ body }) => at(JSON.parse(body), 'id') === erased.assessmentId)
+    expect(at(JSON.parse(full?.body ?? '{}'), 'patient_id')).toBe(erased.patientId)
+    const subscribed = await expecting(200, get(`${clinical}/webhook-subscriptions`))
+    const subscription = `${clinical}/webhook-subscriptions/${textAt(subscribed.body, 'data', 0, 'id')}`
+    const listed = await expecting(200, get(`${subscription}/deliveries?limit=200`))
+    const items = Object(at(listed.body, 'data')) as readonly unknown[]
+    const delivery = items.find((item) => at(item, 'assessment_id') === erased.assessmentId)
+    const before = receiver.received.length
+    const path = `${subscription}/deliveries/${textAt(delivery, 'id')}/redeliver`
+    await expecting(202, api.call(path, { method: 'POST' }))
+    const again = await waitFor('the delivery', () => receiver.received[before])
+    expect(JSON.parse(again.body)).toEqual({ id: erased.assessmentId, status: 'completed' })
+  })
+
+  it('a rebuild of every read model gives the same tables', async () => {
+    const env = { PLATFORM_DATA_DIR: platform.dataDir, ...(await platform.operatorEnv()) }
+    const verified = await runPlatform(['projections', 'verify', '--all'], env)
+    expect([verified.code, verified.err]).toEqual([0, ''])
   })
 
   it('is the same after another start', async () => {

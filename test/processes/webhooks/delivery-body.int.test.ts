@@ -102,6 +102,35 @@ it('contain the decision that they report, also if this process has read only th
   expect(JSON.parse(await textOf(eventOfNewer))).toEqual({ ...before, ...ofNewer })
 })
 
+it('are thin from the beginning of the erasure of the patient, also for a decision and a redelivery', async () => {
+  const patientId = randomUUID()
+  const of = { assessmentId: randomUUID() }
+  const facts = [
+    assessmentFact('AssessmentRequested', { ...of, patientId }),
+    assessmentFact('AssessmentSubmitted', { ...of, caseId: randomUUID() }),
+    assessmentFact('AssessmentCompleted', of),
+    assessmentFact('AssessmentHumanReviewOpened', of),
+    assessmentFact('AssessmentHumanReviewDecided', of),
+  ]
+  const target = assessments.of(world.orgId, of.assessmentId)
+  await world.store.append(target, 'no_stream', facts, contextOf(world))
+  let decision = ''
+  for await (const { id } of world.store.readStream(target.stream)) decision = id
+  const ofEnd = eventOf('full', of.assessmentId)
+  const ofDecision = eventOf('full', of.assessmentId, 'assessment.reviewed', decision)
+  expect((await bodies.of(ofEnd)).shown?.patientId).toBe(patientId)
+  expect((await bodies.of(ofDecision)).shown?.patientId).toBe(patientId)
+
+  world.vault.closeSubject(world.orgId, patientId)
+  world.pass(1)
+  const thin = { id: of.assessmentId, status: 'completed' }
+  const redelivered = await bodies.of(ofEnd)
+  expect([JSON.parse(redelivered.text), redelivered.shown]).toEqual([thin, null])
+  const named = { task_id: ids.task, ai_review_id: ids.review }
+  const decided = await bodies.of(ofDecision)
+  expect([JSON.parse(decided.text), decided.shown]).toEqual([{ ...thin, ...named }, null])
+})
+
 it('that failed are made again', async () => {
   const id = randomUUID()
   await expect(textOf(eventOf('thin', id))).rejects.toThrow('has not ended')
