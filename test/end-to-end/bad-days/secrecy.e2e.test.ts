@@ -398,7 +398,7 @@ function itemsOf(body: unknown): readonly unknown[] {
 }
 
 async function connectEraser(): Promise<ApiClient> {
-  const { org_id: orgId, admin_api_secret: secret = '' } = platform.process.credentials
+  const { org_id: orgId, admin_api_secret: secret } = platform.process.credentials
   const body = { name: 'Eraser', org_id: orgId, scopes: ['patients:erase'] }
   const headers = { 'x-admin-api-secret': secret ?? '' }
   const made = await expecting(201, api.call(`/v1/auth/clients?org_id=${orgId}`, { body, headers }))
