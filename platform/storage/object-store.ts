@@ -258,15 +258,15 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey, calls }: Obj
     // The platform throws and logs failures itself. The client would print its own lines next to the log.
     logger: silentLogger,
   })
-  if (calls !== undefined) noteCalls(client, calls)
+  if (calls !== undefined) noteCalls(client, calls, new URL(endpoint).host)
   return client
 }
 
 /** Next to the connection, so that each repeat counts. */
-function noteCalls(client: S3Client, calls: OutsideCalls): void {
+function noteCalls(client: S3Client, calls: OutsideCalls, host: string): void {
   client.middlewareStack.add(
     (next) => async (args) => {
-      const { end } = calls.begin('object_store')
+      const { end } = calls.begin('object_store', host)
       try {
         const answered = await next(args)
         const status = memberOf(answered.response, 'statusCode')

@@ -15,6 +15,7 @@ import {
   webhookAbout,
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
@@ -29,6 +30,7 @@ const crash = `process.on('SIGUSR2', () => { throw Object.assign(new Error('${ca
 
 let platform: TestPlatform
 let receiver: WebhookReceiver
+let collector: TraceReceiver
 let api: ApiClient
 let userId: string
 const refusals: ApiAnswer[] = []
@@ -36,10 +38,15 @@ const records: ApiAnswer[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
+  collector = await startTraceReceiver()
   platform = await startTestPlatform({
     // Its tables and its write-ahead log are files of the data folder.
     ownPostgres: true,
-    env: { LOG_LEVEL: 'debug', NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` },
+    env: {
+      LOG_LEVEL: 'debug',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    },
   })
   api = await platform.connect()
   await runFullOfCanaries()
@@ -48,6 +55,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform.stop()
   await receiver.close()
+  await collector.close()
 })
 
 /** Answers of a workflow instance: first refused ones, then those that complete it. */
@@ -311,6 +319,12 @@ test('no event contains it, in stream name, data or metadata', async () => {
     2,
   )
   for (const fact of own) expect(whatLeaks(JSON.stringify(fact))).toEqual([])
+})
+
+test('no span contains it', async () => {
+  const refused = () => collector.spans.filter(({ attributes }) => attributes['http.response.status_code'] === 400)
+  await waitFor('the spans of refused requests', () => (refused().length >= 10 ? true : undefined))
+  expect(collector.bodies.filter((body) => whatLeaks(body).length > 0)).toEqual([])
 })
 
 test('raw responses of the provider are kept encrypted', async () => {
