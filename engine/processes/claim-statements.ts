@@ -40,30 +40,46 @@ function lanesOf(todo: string, lane: string, first: number): string {
  * the locked row. Another worker may have committed a claim meanwhile, so the conflict clause tests the claim again. A
  * locked claim is passed over: two workers that give back and claim each other's rows would otherwise wait for ever.
  *
+ * Rows that fail come through an index of their claims, in the order of their next tries, and no more of them than their
+ * quota. So new rows do not wait behind them: one look at that index passes over all that fail. The claim of each other row
+ * is looked up by its key (`lateral`), because a join would compare each row with each claim.
+ *
  * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9
- * quotas, $14 the quota of all unhealthy keys.
+ * quotas, $14 the quota of all unhealthy keys, $15 that of rows that fail.
  */
 export function claimStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
+  const isFree = `${isOver('$3')} and c.not_before <= $3 and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)`
   return `with recursive list as (
       select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
-    ), ${lanesOf(todo, lane, 9)}, offered as (
-      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn,
-        coalesce(known.in_hand, 0) + row_number() over (partition by lanes.lane order by due.due_at) as load
+    ), ${lanesOf(todo, lane, 9)}, waiting as (
+      select due.*, lanes.lane, false as is_failing
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
         select t.key, t.step, t.due_at, c.key is not null as has_claim from ${todo} t
-        left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
+        left join lateral (select * from runtime.claims c where c.process = $2::text and c.key = t.key and c.step = t.step limit 1) c on true
         where ${lane} = lanes.lane and t.due_at <= $3::timestamptz and t.step = any($4)
-          and (c.key is null or (${isOver('$3')} and c.not_before <= $3
-            and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
+          and (t.key, t.step) not in (select f.key, f.step from runtime.claims f where f.process = $2::text and f.error_class is not null)
+          and (c.key is null or ${isFree})
         order by t.due_at limit coalesce(known.room, $13::integer)
       ) due
+    ), failing as (
+      select t.key, t.step, t.due_at, true as has_claim, ${lane} as lane, true as is_failing
+      from list cross join runtime.claims c join ${todo} t on t.key = c.key and t.step = c.step
+      where c.process = $2::text and c.error_class is not null and ${isFree} and t.due_at <= $3::timestamptz and t.step = any($4)
+        and coalesce((select known.room from known where known.lane = ${lane}), $13::integer) > 0
+      order by c.not_before limit $15::integer
+    ), offered as (
+      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn, coalesce(known.room, $13::integer) as room,
+        coalesce(known.in_hand, 0) as in_hand, row_number() over (partition by due.lane order by due.due_at) as rank
+      from (select * from waiting union all select * from failing) due left join known on known.lane = due.lane
     ), admitted as (
-      select key, step, has_claim from (select offered.*, row_number() over (partition by is_unhealthy order by turn, due_at, key, step) as place from offered) ranked
+      select key, step, has_claim, is_failing from (
+        select offered.*, row_number() over (partition by is_unhealthy order by turn, due_at, key, step) as place from offered where rank <= room
+      ) ranked
       where not is_unhealthy or place <= $14::integer
-      order by load, due_at limit $5
+      order by in_hand + rank, due_at limit $5
     ), due as (
-      select t.key, t.step, t.org_id, t.payload, ${lane} as lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim
+      select t.key, t.step, t.org_id, t.payload, ${lane} as lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim, admitted.is_failing
       from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
       where t.due_at <= $3::timestamptz
       for update of t skip locked

@@ -15,6 +15,8 @@ export interface Claimed {
   readonly concurrencyKey: string
   /** How often in a row the step has thrown. */
   readonly failures: number
+  /** Its last run threw or was put off. */
+  readonly isFailing: boolean
   /** Ends of leases of dead workers of this instance, RFC 3339, since the row was last done. */
   readonly endedLeases: readonly string[]
 }
@@ -52,6 +54,7 @@ interface ClaimedRow {
   payload: unknown
   lane: string
   failures: number
+  is_failing: boolean
   ended_leases: Date[]
 }
 
@@ -117,8 +120,8 @@ export class Claims {
     return rowCount === 1
   }
 
-  /** Takes up to `limit` due rows. With quotas, the list has concurrency keys, and no key gets more than its quota. */
-  async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas): Promise<Claimed[]> {
+  /** Takes up to `limit` due rows, up to `failing` of those that fail. With quotas, the list has concurrency keys, and no key gets more than its quota. */
+  async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas, failing = limit): Promise<Claimed[]> {
     const { others, unhealthy, known } = quotas ?? { others: limit, unhealthy: 0, known: [] }
     const { name, version } = this.#list
     const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
@@ -126,11 +129,13 @@ export class Claims {
       ...values,
       ...quotaValues({ others, unhealthy, known }),
       unhealthy,
+      failing,
     ])
-    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, ended_leases }) => ({
+    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, is_failing, ended_leases }) => ({
       todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
       concurrencyKey: lane,
       failures,
+      isFailing: is_failing,
       endedLeases: ended_leases.map((end) => end.toISOString()),
     }))
   }

@@ -82,6 +82,8 @@ export class ProcessWorker implements BudgetMember {
   readonly #steps = new Set<Promise<void>>()
   /** Steps that claims under way may begin. */
   #claiming = 0
+  /** Steps that run now, of rows that fail. */
+  #failing = 0
   /** Whether the list has reached the head that it must reach first. */
   #mayTake = false
   readonly #heard = new HeardRows()
@@ -159,7 +161,7 @@ export class ProcessWorker implements BudgetMember {
         settle: (isClaimed) => {
           this.#steps.delete(settled.promise)
           settled.resolve()
-          const claimed = { todo, concurrencyKey: noConcurrencyKey, failures: 0, endedLeases: [] }
+          const claimed = { todo, concurrencyKey: noConcurrencyKey, failures: 0, isFailing: false, endedLeases: [] }
           if (isClaimed === true && !closing.aborted) this.#beginAll([claimed], lease)
           else if (isClaimed !== false) this.#giveBackUnrun(claimed)
           if (isClaimed !== true) budget.freed()
@@ -269,7 +271,8 @@ export class ProcessWorker implements BudgetMember {
     this.#claiming += limit
     let claimed: readonly Claimed[] = []
     try {
-      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.quotas(at))
+      const failing = Math.max(0, this.#options.budget.quarter - this.#failing)
+      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.quotas(at), failing)
     } finally {
       this.#claiming -= limit
       if (claimed.length < limit) this.#options.budget.freed()
@@ -306,11 +309,13 @@ export class ProcessWorker implements BudgetMember {
   #begin(claimed: Claimed, term: Term): void {
     const working = this.#work(claimed, term).finally(() => {
       this.#steps.delete(working)
-      // Its concurrency key may have had more rows than room.
-      if (this.#keys !== undefined) this.#news += 1
+      if (claimed.isFailing) this.#failing -= 1
+      // There may have been more rows than room, of its concurrency key or of those that fail.
+      if (this.#keys !== undefined || claimed.isFailing) this.#news += 1
       this.#options.budget.freed()
     })
     this.#mayHaveClaims = true
+    if (claimed.isFailing) this.#failing += 1
     this.#heard.begin(claimed.todo)
     this.#steps.add(working)
   }

@@ -15,6 +15,11 @@ export class WorkerBudget {
     this.#workers = workers
   }
 
+  /** Work that fails holds no more of a process, so that it does not hold up new work. */
+  get quarter(): number {
+    return Math.max(1, Math.floor(this.#workers / 4))
+  }
+
   add(member: BudgetMember): void {
     this.#members.push(member)
   }

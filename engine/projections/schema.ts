@@ -47,6 +47,7 @@ const runtimeTables = `
     is_parked boolean not null default false,
     primary key (process, key, step)
   );
+  create index if not exists failing_claims on runtime.claims (process, not_before) where error_class is not null;
   create table if not exists runtime.reports (
     about text primary key,
     is_well boolean not null,

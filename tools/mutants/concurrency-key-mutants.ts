@@ -36,7 +36,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     name: 'oldest-rows-first',
     fault: 'a few slow receivers get every worker that becomes free',
     file: 'engine/processes/claim-statements.ts',
-    at: "claimStatement / 'order by load, due_at limit'",
+    at: "claimStatement / 'order by in_hand + rank, due_at limit'",
     becomes: 'order by due_at limit',
     caughtBy: { [claims]: 'takes first the rows of the keys with the fewest running steps' },
   },

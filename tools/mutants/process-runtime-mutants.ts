@@ -190,6 +190,27 @@ export const processRuntimeMutants: readonly Mutant[] = [
     caughtBy: { 'test/engine/processes/step-identity.unit.test.ts': 'is the same for the same cause and instant' },
   },
   {
+    name: 'failing-rows-unlimited',
+    fault: 'a claim takes every row that fails, so new rows wait behind them',
+    file: 'engine/processes/claim-statements.ts',
+    at: "claimStatement / 'order by c.not_before limit $15::integer'",
+    becomes: 'order by c.not_before limit $5::integer',
+    caughtBy: {
+      [keyedClaims]: 'takes of the rows that fail no more than their quota, in the order of their next tries',
+    },
+  },
+  {
+    name: 'failing-steps-uncounted',
+    fault: 'each claim takes another quarter of the workers for rows that fail',
+    file: 'engine/processes/process-worker.ts',
+    at: 'ProcessWorker / #claim / max()',
+    becomes: 'this.#options.budget.quarter',
+    caughtBy: {
+      'test/engine/processes/worker-budget.int.test.ts':
+        'rows that fail hold a quarter of the workers at most, and each gets its try',
+    },
+  },
+  {
     name: 'claims-crosswise',
     fault: "two instances with expired leases wait for each other's claims while each gives its claims back",
     file: 'engine/processes/claim-statements.ts',

@@ -158,6 +158,28 @@ describe('a claim of a list with concurrency keys', () => {
     ])
   })
 
+  it('takes of the rows that fail no more than their quota, in the order of their next tries', async () => {
+    await fill('a', 4, at(-1_000))
+    await fill('full', 1, at(-1_000))
+    await fill('b', 1)
+    await pool.query(
+      `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures, error_class)
+       select 'errands', key, 'run', 'before', '-infinity', $1::timestamptz - make_interval(secs => due), 0, 0, 1, 'Error'
+       from (values ('full-1', 5), ('a-3', 4), ('a-2', 3), ('a-4', 2), ('a-1', -1)) as failing (key, due)`,
+      [now],
+    )
+    const quotas = quotasOf([room('a', 4), room('full', 0)])
+    const claims = claimsOf()
+    const claimed = await claims.claim(16, now, lease, quotas, 2)
+    expect(claimed.map(({ todo, isFailing }) => `${todo.key} ${isFailing}`).toSorted()).toEqual([
+      'a-2 true',
+      'a-3 true',
+      'b-1 false',
+    ])
+    expect(await claims.claim(16, now, lease, quotas, 0)).toEqual([])
+    expect((await claims.claim(16, now, lease, quotas, 2)).map(({ todo }) => todo.key)).toEqual(['a-4'])
+  })
+
   it('takes no row that is not due, belongs to another worker, or waits for its time or its list', async () => {
     await fill('a', 4)
     await fill('later', 1, at(1))

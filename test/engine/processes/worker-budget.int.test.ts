@@ -125,3 +125,52 @@ it('a process without room reads no rows until one of its steps ends', async () 
   expect(queries - before).toBeLessThanOrEqual(wakes * 4)
   expect(calls).toHaveLength(8)
 }, 20_000)
+
+it('rows that fail hold a quarter of the workers at most, and each gets its try', async () => {
+  const failing = Array.from({ length: 6 }, (_, index) => `r${round}-failing-${index}`)
+  await Promise.all(failing.map((key) => say(store, `ticket-${key}`, opened(key, past))))
+  await runner.caughtUp()
+  await pool.query(
+    `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures, error_class, first_failed_at, last_failed_at)
+     select 'reminders', key, 'rename', 'before', '-infinity', '-infinity', 0, 0, 1, 'Error', now(), now() from unnest($1::text[]) key`,
+    [failing],
+  )
+  const isFailing = (key: string) => failing.includes(key)
+  workers = createWorkers({
+    eventStore: store,
+    pool: workersPool,
+    processes: [
+      bindProcess(reminders, {
+        store,
+        calls,
+        async act({ key }) {
+          // Tickets of the tests before are due too.
+          if (!key.startsWith(`r${round}-`)) return { kind: 'retry', after: 3_600_000, reason: 'of another test' }
+          if (!isFailing(key)) return undefined
+          await hanging.promise
+          return { kind: 'retry', after: 3_600_000, reason: 'hung' }
+        },
+      }),
+    ],
+    filter,
+    logger: silentLogger,
+    runner,
+    now: () => now,
+    workers: 10,
+    pollMs: 60_000,
+    stepTimeoutMs: 55_000,
+    stepLeaseMs: 60_000,
+  })
+  workers.start()
+  await expect.poll(() => calls.filter(isFailing).length, { timeout: 15_000 }).toBe(2)
+  const fresh = Array.from({ length: 12 }, (_, index) => `r${round}-fresh-${index}`)
+  for (const key of fresh) {
+    await say(store, `ticket-${key}`, opened(key, past))
+    // Each look for work could take more of those that fail.
+    workers.wake()
+  }
+  await expect.poll(() => calls.filter((key) => fresh.includes(key)).length, { timeout: 15_000 }).toBe(12)
+  expect(calls.filter(isFailing)).toHaveLength(2)
+  hanging.resolve()
+  await expect.poll(() => calls.filter(isFailing).toSorted(), { timeout: 15_000 }).toEqual(failing)
+}, 40_000)
