@@ -212,20 +212,18 @@ async function untilLost(
   listeners: Listeners,
   signal: AbortSignal,
 ): Promise<void> {
-  const lost = new Promise<void>((resolve) => {
-    client.on('error', () => resolve())
-    client.on('end', () => resolve())
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    // It may have aborted while the connection was being opened.
-    if (signal.aborted) resolve()
-  })
-  // A lost connection ends the wait. Its failure needs no report of its own.
-  const say = (word: string) =>
-    void client.query(prepared(notify, [channel, `${ourName} ${word}`])).catch(() => undefined)
-  const greeting = setInterval(() => {
-    say(hello)
-    listeners.saidHello()
-  }, helloMs)
+  const { promise: lost, resolve } = Promise.withResolvers<void>()
+  const end = () => resolve()
+  client.on('error', end)
+  client.on('end', end)
+  signal.addEventListener('abort', end)
+  // It may have aborted while the connection was being opened.
+  if (signal.aborted) end()
+  // A connection whose other end is gone stays open. Only a statement without an answer shows it.
+  const say = (word: string, said?: () => void) =>
+    void client.query(prepared(notify, [channel, `${ourName} ${word}`])).then(said, end)
+  const greet = () => say(hello, () => listeners.saidHello())
+  const greeting = setInterval(greet, helloMs)
   try {
     client.on('notification', ({ payload = '' }) => {
       const [sender = '', ...words] = payload.split(' ')
@@ -236,11 +234,11 @@ async function untilLost(
     })
     await client.query(`listen ${channel}`)
     listener.connected()
-    say(hello)
-    listeners.saidHello()
+    greet()
     await lost
   } finally {
     clearInterval(greeting)
+    signal.removeEventListener('abort', end)
     listeners.lost()
     client.release(true)
   }

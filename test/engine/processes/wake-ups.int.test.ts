@@ -17,6 +17,7 @@ import type { Expression, RowChange } from '../../../engine/projections/projecto
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { silentLogger } from '../projections/tickets.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { silentWay } from '../../support/silent-way.ts'
 
 const [start, end] = [
   { commit: 0n, prepare: 0n },
@@ -88,9 +89,10 @@ describe('an instance that listens for new work', () => {
   let heard: string[]
   let stop: () => Promise<void>
   let listeners: Listeners
+  let url: string
 
   beforeEach(async () => {
-    const { url } = await freshDatabase()
+    ;({ url } = await freshDatabase())
     pool = createPool({ url, name: 'test', logger: silentLogger })
     other = new Client({ connectionString: url })
     await other.connect()
@@ -98,6 +100,7 @@ describe('an instance that listens for new work', () => {
     other.on('notification', ({ payload = '' }) => heard.push(payload.split(' ').slice(1).join(' ')))
     await other.query('listen todo_lists')
     listeners = new Listeners()
+    const said = vi.spyOn(listeners, 'saidHello')
     const closing = new AbortController()
     const listener = { connected: () => undefined, changed: () => undefined }
     const listening = listenForLists(pool, listener, listeners, silentLogger, closing.signal)
@@ -105,7 +108,7 @@ describe('an instance that listens for new work', () => {
       closing.abort()
       await listening
     }
-    await vi.waitFor(() => expect(heard).toEqual(['hello']))
+    await vi.waitFor(() => expect([heard, said.mock.calls]).toEqual([['hello'], [[]]]))
   })
   afterEach(async () => {
     await stop()
@@ -161,5 +164,29 @@ describe('an instance that listens for new work', () => {
     expect(listeners.mayBeOthers()).toBe(false)
     await stop()
     expect(listeners.mayBeOthers()).toBe(true)
+  })
+  it('connects again if nothing answers its greeting', async () => {
+    const way = await silentWay(url)
+    const distant = createPool({ url: way.url, statementTimeoutMs: 250, logger: silentLogger })
+    const closing = new AbortController()
+    let connections = 0
+    const connected = () => {
+      connections += 1
+      if (connections === 1) way.silence()
+    }
+    const known = new Listeners()
+    const listening = listenForLists(
+      distant,
+      { connected, changed: () => undefined },
+      known,
+      silentLogger,
+      closing.signal,
+    )
+    await vi.waitFor(() => expect(connections).toBe(2), { timeout: 10_000 })
+    expect(known.mayBeOthers()).toBe(true)
+    closing.abort()
+    await listening
+    await distant.end()
+    way.close()
   })
 })

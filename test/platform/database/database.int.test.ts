@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   areSameDatabase,
@@ -13,6 +12,7 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createWritePool } from '../../../engine/projections/batch-writer.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { silentWay } from '../../support/silent-way.ts'
 
 let database: FreshDatabase
 beforeAll(async () => {
@@ -134,44 +134,9 @@ describe('a connection in use that is cut', () => {
   })
 })
 
-/** A proxy to the database. While silent, it forwards nothing, not even the end of connections. */
-async function silentWay(): Promise<{
-  readonly url: string
-  readonly silence: () => void
-  readonly close: () => void
-}> {
-  const { hostname, port } = new URL(database.url)
-  const sockets: Socket[] = []
-  let isSilent = false
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname)
-    sockets.push(near, far)
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.on('data', (bytes) => isSilent || far.write(bytes))
-    far.on('data', (bytes) => isSilent || near.write(bytes))
-  })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const url = new URL(database.url)
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as AddressInfo).port)
-  const close = () => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  }
-  return {
-    url: url.href,
-    silence: () => {
-      isSilent = true
-    },
-    close,
-  }
-}
-
 describe('a server that stops answering', () => {
   it('is abandoned after the time limit, also in a transaction', async () => {
-    const way = await silentWay()
+    const way = await silentWay(database.url)
     const pool = createPool({ url: way.url, statementTimeoutMs: 200 })
     const clients = await Promise.all([pool.connect(), pool.connect()])
     for (const client of clients) client.release()
