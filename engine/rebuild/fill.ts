@@ -21,7 +21,7 @@ export interface FillTarget {
 }
 
 /** Parallel transactions; each one writes one copy. */
-const lanesAtOnce = 3
+const copiesAtOnce = 3
 /** A copy with few events stores its position after this many batches of other copies. */
 const batchesWithoutPlace = 20
 
@@ -37,15 +37,15 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   const [first] = open
   if (first === undefined) return
   const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
-  const writer = new LaneWriter(context)
-  const lanes = open.map((target) => writer.lane(target))
+  const writer = new CopiesWriter(context)
+  const fills = open.map((target) => writer.begin(target))
   const after = open
     .map(({ copy }) => copy.position)
     .reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
   const upTo = open.map((target) => target.upTo).reduce((a, b) => (comparePositions(a, b) >= 0 ? a : b), first.upTo)
-  const wanted = new Set(lanes.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
+  const wanted = new Set(fills.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
   const opened = new Set(
-    lanes.flatMap(({ copy: { projector } }) =>
+    fills.flatMap(({ copy: { projector } }) =>
       projector.opensPersonal === true ? Object.keys(projector.handlers) : [],
     ),
   )
@@ -62,8 +62,8 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   let writing: Promise<void> = Promise.resolve()
   try {
     for await (const batch of ahead(eventStore.readLog(read))) {
-      for (const lane of lanes) lane.take(batch)
-      const due = lanes.filter((lane) => lane.isDue(batchSize)).flatMap((lane) => lane.fold())
+      for (const each of fills) each.take(batch)
+      const due = fills.filter((each) => each.isDue(batchSize)).flatMap((each) => each.fold())
       // One batch is written while the next one is read.
       if (due.length > 0) {
         await writing
@@ -72,13 +72,13 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
       }
       events += batch.considered
       onProgress?.({ phase: 'filling', events, position: batch.position, target: upTo })
-      if (lanes.every((lane) => lane.isOver)) break
+      if (fills.every((each) => each.isOver)) break
     }
   } finally {
     await writing
   }
-  await writer.write(lanes.flatMap((lane) => lane.fold()))
-  for (const lane of lanes) await writer.end(lane)
+  await writer.write(fills.flatMap((each) => each.fold()))
+  for (const each of fills) await writer.end(each)
   signal?.throwIfAborted()
   const lost = open.filter(
     ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
@@ -94,13 +94,8 @@ export class CopyLostError extends Error {
   override readonly name = 'CopyLostError'
 }
 
-interface LaneBatch {
-  readonly lane: Lane
-  readonly batch: MemberBatch
-}
-
 /** One copy's part of the read: its events that are not written yet. */
-class Lane {
+class CopyFill {
   readonly copy: Copy
   readonly member: Member
   readonly #upTo: Position
@@ -150,7 +145,7 @@ class Lane {
     return this.#events.length >= batchSize || this.#batches >= batchesWithoutPlace
   }
 
-  fold(): LaneBatch[] {
+  fold(): MemberBatch[] {
     const [events, from, to] = [this.#events, this.#folded, this.#read]
     if (!this.member.isActive || comparePositions(from, to) >= 0) return []
     this.#events = []
@@ -158,9 +153,9 @@ class Lane {
     this.#batches = 0
     const { projector } = this.copy
     try {
-      return [{ lane: this, batch: { member: this.member, events, part: partOf(projector, events, from, to) } }]
+      return [{ member: this.member, events, part: partOf(projector, events, from, to) }]
     } catch {
-      return [{ lane: this, batch: { member: this.member, events, part: undefined } }]
+      return [{ member: this.member, events, part: undefined }]
     }
   }
 
@@ -174,9 +169,9 @@ class Lane {
 }
 
 /** Writes the batches of all copies, despite outages of the database. Isolates the event that a copy cannot process. */
-class LaneWriter {
+class CopiesWriter {
   readonly #writer: RetryingWriter
-  readonly #lanes = new Map<Member, Lane>()
+  readonly #fills = new Map<Member, CopyFill>()
 
   constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
     const listener = {
@@ -193,27 +188,27 @@ class LaneWriter {
     this.#writer = new RetryingWriter(pool, logger, listener, signal, { isLossHarmless: true })
   }
 
-  lane(target: FillTarget): Lane {
-    const lane = new Lane(target)
-    this.#lanes.set(lane.member, lane)
-    return lane
+  begin(target: FillTarget): CopyFill {
+    const fill = new CopyFill(target)
+    this.#fills.set(fill.member, fill)
+    return fill
   }
 
-  async write(batches: readonly LaneBatch[]): Promise<void> {
-    for (let index = 0; index < batches.length; index += lanesAtOnce) {
-      await Promise.all(batches.slice(index, index + lanesAtOnce).map(({ batch }) => this.#writer.write([batch])))
+  async write(batches: readonly MemberBatch[]): Promise<void> {
+    for (let index = 0; index < batches.length; index += copiesAtOnce) {
+      await Promise.all(batches.slice(index, index + copiesAtOnce).map((batch) => this.#writer.write([batch])))
     }
   }
 
-  async end({ unreadable, member }: Lane): Promise<void> {
+  async end({ unreadable, member }: CopyFill): Promise<void> {
     if (unreadable === undefined || !member.isActive) return
     await this.#writer.fail(member, failureOf(unreadable.head, reportOfUndecodable(unreadable)))
   }
 
   #copyOf(member: Member): Copy {
-    const lane = this.#lanes.get(member)
-    if (lane === undefined) throw new TypeError(`no copy ${member.projector.name}`)
-    return lane.copy
+    const fill = this.#fills.get(member)
+    if (fill === undefined) throw new TypeError(`no copy ${member.projector.name}`)
+    return fill.copy
   }
 }
 
@@ -233,12 +228,17 @@ async function* ahead(batches: AsyncGenerator<LogBatch, void, undefined>): Async
   }
 }
 
+/** Time limit for the statistics of one table, in milliseconds. That of the pool is for short statements. */
+const mostAnalyzeMs = 3_600_000
+
 /** Gives the planner statistics of a copy. Otherwise its first readers get plans for an empty table. */
 export async function analyze(pool: Pool, { name, tables }: Projector): Promise<void> {
   for (const table of tables) {
     await inTransaction(pool, async (client) => {
-      await client.query('set local statement_timeout = 0')
-      await client.query(`analyze ${quoted(name)}.${quoted(table.name)}`)
+      // `query_timeout` of one statement is missing in pg's types.
+      const statement = { text: `analyze ${quoted(name)}.${quoted(table.name)}`, query_timeout: mostAnalyzeMs }
+      await client.query(`set local statement_timeout = ${mostAnalyzeMs}`)
+      await client.query(statement)
     })
   }
 }

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { defineProjector, defineTable, type Projector } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import type { RebuildProgress } from '../../../engine/rebuild/context.ts'
-import { emptyCopy, type Copy } from '../../../engine/rebuild/copies.ts'
-import { fill } from '../../../engine/rebuild/fill.ts'
+import { copyNames, emptyCopy, type Copy } from '../../../engine/rebuild/copies.ts'
+import { analyze, fill } from '../../../engine/rebuild/fill.ts'
 import { rebuild } from '../../../engine/rebuild/rebuild.ts'
 import { requestStop } from '../../../engine/projections/checkpoints.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { createPool } from '../../../platform/database/database.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { readRows } from '../../support/given-projector.ts'
 import {
@@ -435,4 +437,25 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'last'))
     await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('last'))
   })
+})
+
+it('waits for the statistics of a copy for longer than for other statements', async () => {
+  await ensureRuntimeSchema(world.pool)
+  const { projector } = await emptyCopy(world.context(), ticketCounts, copyNames(ticketCounts.name).next)
+  const pool = createPool({ url: world.databaseUrl, statementTimeoutMs: 300 })
+  const other = await world.pool.connect()
+  await other.query(`begin; lock table ${projector.name}.counts in share update exclusive mode`)
+  const analyzed = analyze(pool, projector).then(
+    () => 'analyzed',
+    (error: unknown) => error,
+  )
+  await eventually(async () => {
+    const waiting = `select from pg_stat_activity where datname = current_database() and query like 'analyze%'
+      and wait_event_type = 'Lock' and clock_timestamp() - query_start > interval '500 ms'`
+    expect((await world.pool.query(waiting)).rowCount).toBe(1)
+  })
+  await other.query('commit')
+  other.release()
+  expect(await analyzed).toBe('analyzed')
+  await pool.end()
 })
