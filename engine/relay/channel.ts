@@ -16,8 +16,8 @@ export interface PublicEvent {
    * That clock may be ahead of ours, so no due time may use it.
    */
   readonly occurredAt?: string
-  /** Version of the payload. Default 1. */
-  readonly schemaVersion?: number
+  /** Version of the payload, as the channel's stream declares it. Default 1. */
+  readonly schemaVersion?: number | undefined
   /** Number of public events between the first cause and this event. Default 0. */
   readonly hop?: number
 }
@@ -125,12 +125,16 @@ export function defineChannel<
   Deps,
 >({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps & StateStore> {
   const { name, organisationMember } = stream
+  const versions = new Map(Object.values(stream.events).map(({ type, version }) => [type, version]))
+  const publish = (type: string, occurredAt: string, data: object): PublicEvent => {
+    return { type, occurredAt, schemaVersion: versions.get(type), data }
+  }
   const translations: Record<string, Translation<Deps & StateStore>> = {}
   for (const [type, translation] of Object.entries<AnyTranslation<Events, Member, Deps> | undefined>(translate)) {
     const source = sources.find(({ events }) => type in events)
     if (translation === undefined || source === undefined) continue
     translations[type] = (event, deps) =>
-      translation(event, publicEvent, (suffices) => stateAt(deps.store, source.at(event.stream), suffices), deps)
+      translation(event, publish, (suffices) => stateAt(deps.store, source.at(event.stream), suffices), deps)
   }
   const prefixes = sources.map(({ category }) => `${category}-`)
   return { stream: name, sources: prefixes, organisationMember, translate: translations }
@@ -145,10 +149,6 @@ async function stateAt(
   const state = await loadSufficient(store, target, isUsable)
   if (!isUsable(state)) throw new Error(`an event of ${target.fold.category} lacks the events before it`)
   return state
-}
-
-function publicEvent(type: string, occurredAt: string, data: object): PublicEvent {
-  return { type, occurredAt, data }
 }
 
 /** The event that a to-do row stands for. Rows contain its place on the channel, so payloads stay out of the list. */

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { Type } from 'typebox'
 import { v5 } from 'uuid'
 import { aiReviewChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
 import { assessmentChannel } from '../../processes/assessments/assessments.channel.ts'
 import { clinicalChannel } from '../../processes/clinical/clinical.channel.ts'
 import { consentChannel } from '../../processes/consent/consent.channel.ts'
 import { channels } from '../../processes/registry.ts'
-import type { Channel, StateStore } from '../../engine/relay/channel.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
+import { defineChannel, type Channel, type StateStore } from '../../engine/relay/channel.ts'
 import { publicEvents } from '../../engine/relay/envelope.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
@@ -18,6 +20,7 @@ import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
+import { defineEvent } from '../../engine/store/schema.ts'
 import { givenImages, lesion, reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
 import { erasureFact } from '../streams/patient-erasure-facts.ts'
@@ -492,6 +495,26 @@ describe('the consent channel', () => {
       timestamp: at(-60),
     }
     expect(event).toMatchObject({ type, data: { ...payload, event_type: type, occurred_at: at(0) } })
+  })
+})
+
+describe('a channel', () => {
+  it('names the version that its stream declares for the payload of an event', async () => {
+    const schema = publicData({ patient_id: Type.String() })
+    const decided = defineEvent('note.decided', schema, { version: 2, upcasters: { 1: (data) => data } })
+    const stream = defineChannelStream({ name: 'note.events', events: { decided }, organisationMember: null })
+    const channel = defineChannel({
+      stream,
+      sources: [consents],
+      translate: {
+        ConsentRecorded: ({ data }, publish) => [
+          publish('note.decided', data.recordedAt, { patient_id: data.patientId }),
+        ],
+      },
+    })
+    const event = stored(consentFact('ConsentRecorded', {}), consents.of(ids.org, ids.patient).stream)
+    const outputs = (await channel.translate[event.type]?.(event, deps)) ?? []
+    expect(publicEvents(channel, event, outputs).map(({ data }) => data)).toMatchObject([{ schema_version: 2 }])
   })
 })
 
