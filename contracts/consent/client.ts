@@ -18,8 +18,6 @@ export type AskConsent = (question: ConsentQuestion, signal: AbortSignal) => Pro
 
 export interface ConsentClientOptions extends Pick<EvictingCacheOptions<ConsentAnswer>, 'events' | 'now'> {
   readonly ask: AskConsent
-  /** Number of patients in the cache. Default 10,000. */
-  readonly patients?: number
 }
 
 export interface ConsentClient {
@@ -35,7 +33,7 @@ export interface ConsentClient {
  *
  * Rejects if the event store cannot be read.
  */
-export async function openConsentClient({ ask, events, now, patients }: ConsentClientOptions): Promise<ConsentClient> {
+export async function openConsentClient({ ask, events, now }: ConsentClientOptions): Promise<ConsentClient> {
   const cache = await openEvictingCache<ConsentAnswer>({
     name: 'consent client',
     channel: 'consent.events',
@@ -43,7 +41,6 @@ export async function openConsentClient({ ask, events, now, patients }: ConsentC
     isKept: (answer) => answer !== 'unavailable',
     events,
     now,
-    groups: patients,
   })
   return {
     check: (question, signal) =>

@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../../platform/kit/at-most.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { RecordedEvent } from '../store/events.ts'
 
 /** Time limit of client caches (specification section 8), in milliseconds. */
 const lifetimeMs = 5 * 60_000
+const mostGroups = 10_000
+/** Answers of one group. Callers choose the keys, and may name any number of them. */
+const mostOfGroup = 20
 
 export interface EvictingCacheOptions<Answer> {
   /** Of the subscription, for logs. */
@@ -16,8 +20,6 @@ export interface EvictingCacheOptions<Answer> {
   readonly isKept: (answer: Answer) => boolean
   readonly events: Pick<EventStore, 'readLast' | 'subscribeToStream'>
   readonly now: () => Date
-  /** Number of groups in the cache. Default 10,000. */
-  readonly groups?: number | undefined
 }
 
 export interface EvictingCache<Answer> {
@@ -46,9 +48,8 @@ export async function openEvictingCache<Answer>({
   isKept,
   events,
   now,
-  groups = 10_000,
 }: EvictingCacheOptions<Answer>): Promise<EvictingCache<Answer>> {
-  const kept = new LRUCache<string, Map<string, KeptAnswer<Answer>>>({ max: groups })
+  const kept = new LRUCache<string, Map<string, KeptAnswer<Answer>>>(atMost(mostGroups))
   const closing = new AbortController()
   const last = await events.readLast(channel, { skipForeign: true })
   const subscription = events.subscribeToStream({
@@ -88,7 +89,9 @@ export async function openEvictingCache<Answer>({
       const answer = await ask()
       // If the group was removed or replaced, an event came meanwhile, and this answer may be older.
       const isStill = isListening() && kept.peek(group) === answers
-      if (isStill && isKept(answer)) answers.set(key, { answer, until })
+      if (!isStill || !isKept(answer)) return answer
+      if (answers.size >= mostOfGroup) answers.clear()
+      answers.set(key, { answer, until })
       return answer
     },
     isListening,

@@ -52,7 +52,6 @@ export interface Rows<View> {
   /** `rows.join(...on(table, { … }))` */
   join(table: string, on: Readonly<Record<string, string>>): Rows<View>
   leftJoin(table: string, on: Readonly<Record<string, string>>): Rows<View>
-  joinRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   distinctOn(column: ColumnName): Rows<View>
   groupBy(column: ColumnName): Rows<View>
   orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>

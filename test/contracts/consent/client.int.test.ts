@@ -108,6 +108,14 @@ test('an answer is cached for five minutes, separately per patient, organisation
   expect(await asksOf({}, {})).toBe(1)
 })
 
+test('a patient has at most twenty cached answers, whatever codes are asked for', async () => {
+  const codes = Array.from({ length: 19 }, (_, number) => ({ code: `type_${number}` }))
+  await asksOf(...codes)
+  expect(await asksOf({}, ...codes)).toBe(0)
+  await asksOf({ code: 'one_more' })
+  expect(await asksOf({}, { code: 'one_more' })).toBe(1)
+})
+
 test('a decision removes the cached answers of its patient only', async () => {
   const other = { patientId: randomUUID() }
   await asksOf(other)
