@@ -8,20 +8,16 @@ export class WakeUpSignal {
     this.#wake?.()
   }
 
-  /** True at the next signal, false after so many milliseconds. */
-  async wait(withinMs: number): Promise<boolean> {
-    if (!this.#isSent && withinMs > 0) await this.#waitFor(withinMs)
-    const isSent = this.#isSent
+  /** Resolves at the next signal, or after so many milliseconds. */
+  async wait(withinMs: number): Promise<void> {
+    if (!this.#isSent && withinMs > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, withinMs)
+      this.#wake = resolve
+      await promise
+      this.#wake = undefined
+      clearTimeout(timer)
+    }
     this.#isSent = false
-    return isSent
-  }
-
-  async #waitFor(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    this.#wake = resolve
-    await promise
-    this.#wake = undefined
-    clearTimeout(timer)
   }
 }
