@@ -38,19 +38,19 @@ export function addBodyParsers(app: FastifyInstance, mostBytesOf: (config: Fasti
 /** An empty body counts as no body: callers send a JSON content type to routes without a body too. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
-  const text = wellFormed(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  const text = wellFormed('UTF-8', () => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   requireFewMembers(text)
-  const value = wellFormed(() => readJsonText(text))
+  const value = wellFormed('JSON', () => readJsonText(text))
   requireStorable(value)
   requireOneMeaning(text)
   return value
 }
 
-function wellFormed<Value>(read: () => Value): Value {
+function wellFormed<Value>(form: 'UTF-8' | 'JSON', read: () => Value): Value {
   try {
     return read()
   } catch {
-    throw problem('malformed-body')
+    throw problem('malformed-body', { detail: `The body is not well-formed ${form}.` })
   }
 }
 

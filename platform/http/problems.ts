@@ -541,7 +541,7 @@ export const problems = {
   'unsupported-media-type': refusal(
     415,
     'The media type is not supported',
-    'Send application/json (form data at the token endpoint only).',
+    'Send application/json. Only the routes of tokens, the sign-in at the console and the link to unsubscribe take forms.',
   ),
   'expectation-failed': refusal(
     417,

@@ -37,7 +37,7 @@ export const eventKeyKind = 'event-signature'
 export const recordKind = 'record'
 
 /** Kinds of which each secret is listed by its id. Those of subjects and webhooks are only counted. */
-const namedKinds = [
+export const namedKinds = [
   sealKind,
   eventKeyKind,
   'unsubscribe',

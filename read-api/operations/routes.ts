@@ -259,22 +259,26 @@ function partOf<Item>(items: readonly Item[], { limit, after }: PageRequest): Pa
   return { rows, hasMore: items.length > from + limit, reached: [from + rows.length] }
 }
 
+function oneOf(names: readonly string[]): string {
+  return `must be one of ${names.join(', ')}`
+}
+
 /** @throws Problem `validation-failed` */
 function requireKnown(
   known: Operations['processes'],
   { process, step }: { readonly process?: string; readonly step?: string },
 ): void {
   const steps = process === undefined ? [...known.values()].flat() : known.get(process)
-  if (steps === undefined) throw invalidMember('/process', 'must be a process of the program', 'unknown-value')
+  if (steps === undefined) throw invalidMember('/process', oneOf([...known.keys()]), 'unknown-value')
   if (step !== undefined && !steps.includes(step))
-    throw invalidMember('/step', 'must be a step of a process of the program', 'unknown-value')
+    throw invalidMember('/step', oneOf([...new Set(steps)]), 'unknown-value')
 }
 
 /** @throws Problem `validation-failed` */
 function statesOf(given: string | undefined): readonly WorkState[] | undefined {
   return given?.split(',').map((each) => {
     const state = each.trim()
-    if (!Check(WorkState, state)) throw invalidMember('/state', 'must name states of work', 'unknown-value')
+    if (!Check(WorkState, state)) throw invalidMember('/state', oneOf(WorkState.enum), 'unknown-value')
     return state
   })
 }

@@ -150,6 +150,17 @@ describe('refusals', () => {
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
   })
 
+  it('says of a body that cannot be parsed whether its encoding or its JSON is wrong', async () => {
+    const detailOf = async (body: Uint8Array<ArrayBuffer> | string) => {
+      const headers = { ...auth, 'content-type': 'application/json' }
+      return (await fetch(`${address}/v1/things`, { method: 'POST', headers, body })).json()
+    }
+    expect(await detailOf('{')).toMatchObject({ detail: 'The body is not well-formed JSON.' })
+    expect(await detailOf(new Uint8Array([0x22, 0xff, 0x22]))).toMatchObject({
+      detail: 'The body is not well-formed UTF-8.',
+    })
+  })
+
   it('answers 400 malformed-body for bytes that are not UTF-8', async () => {
     const response = await fetch(`${address}/v1/things`, {
       method: 'POST',
