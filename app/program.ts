@@ -226,25 +226,30 @@ async function foreignEvents(order: RejectedEventsOrder): Promise<void> {
   process.stdout.write(`${JSON.stringify(await rejectedEvents(process.env, order), null, 2)}\n`)
 }
 
+/** Of the servers of the environment, or of the `platform up` over the data folder. */
+async function configurationFor(command: string): Promise<Configuration> {
+  const { findServers } = await import('./projections/servers.ts')
+  return (await findServers(process.env, serverNeeds, command)).configuration
+}
+
 async function register(order: ClientOrder): Promise<void> {
-  requireVariables(process.env, serverNeeds, 'clients register')
-  const configuration = loadConfiguration(process.env)
+  const configuration = await configurationFor('clients register')
   const { registerOrdered } = await import('./client-registration.ts')
   const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
 }
 
 async function createAdministrator(order: AdministratorOrder): Promise<void> {
-  requireVariables(process.env, [...serverNeeds, ...needsOfPeople(['api'], process.env)], 'administrators create')
-  const configuration = loadConfiguration(process.env)
+  requireVariables(process.env, needsOfPeople(['api'], process.env), 'administrators create')
+  const configuration = await configurationFor('administrators create')
   const { createOrdered } = await import('./administrators.ts')
   const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
 }
 
 async function createOperator(order: OperatorOrder): Promise<void> {
-  requireVariables(process.env, [...serverNeeds, ...needsOfPeople(['api'], process.env)], 'operators create')
-  const configuration = loadConfiguration(process.env)
+  requireVariables(process.env, needsOfPeople(['api'], process.env), 'operators create')
+  const configuration = await configurationFor('operators create')
   const { createOperator: create } = await import('./administrators.ts')
   const operator = await create(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(operator, null, 2)}\n`)

@@ -12,6 +12,9 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { newContext, openTestStore } from '../engine/store/fixtures.ts'
 import { userFact } from '../streams/user-facts.ts'
+import { textAt } from '../../app/demo/members.ts'
+import { runPlatform } from '../end-to-end/backup/backup-command.ts'
+import { requestToken } from '../support/raw-api.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 const logger = createLogger({ level: 'silent' })
@@ -77,6 +80,28 @@ it('its metrics contain its read models, to-do lists and channels', async () => 
     expect(metrics).toMatch(new RegExp(`^projector_position\\{projector="${name}"\\} [1-9]\\d*$`, 'm'))
   expect(metrics).toContain('projector_state{projector="patients",state="live"} 1')
   expect(metrics).toContain('relay_state{channel="consent.events",state="blocked"} 0')
+})
+
+it('commands beside it make people and clients without being told its servers', async () => {
+  const { org_id: org, product_id: product, base_url: baseUrl } = platform.credentials
+  const people = ['--org', org, '--email']
+  const ended = await Promise.all(
+    [
+      ['operators', 'create', ...people, 'ada@example.org'],
+      ['administrators', 'create', ...people, 'bo@example.org'],
+      ['clients', 'register', '--org', org, '--product', product, '--scope', 'patients:read', 'patients:erase'],
+    ].map((args) => runPlatform(args, { PLATFORM_DATA_DIR: dataDir })),
+  )
+  expect(ended.map(({ code, err }) => [code, err])).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+  ])
+  const [operator, administrator, client] = ended.map(({ out }) => JSON.parse(out) as unknown)
+  for (const person of [operator, administrator])
+    expect((await platform.store.load(users.of(textAt(person, 'user_id')))).state).toMatchObject({ status: 'active' })
+  const secrets = { client_id: textAt(client, 'client_id'), client_secret: textAt(client, 'client_secret') }
+  expect((await requestToken(baseUrl, secrets)).status).toBe(200)
 })
 
 it('states in memory are dropped when another process has erased a user', async () => {
