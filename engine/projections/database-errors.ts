@@ -21,6 +21,11 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   return code === undefined || transientClasses.has(code.slice(0, 2)) ? 'transient' : 'rejected'
 }
 
+/** The server ended the statement, because it took longer than the limit of its connection. */
+export function isTimedOut(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '57014'
+}
+
 /**
  * Why an event could not be projected, without its values: our own rule, Postgres' code and place, or class and line.
  */

@@ -7,12 +7,14 @@ import { comparePositions, type Position } from '../../platform/kit/positions.ts
 import { CheckpointLostError, partOf, writeBatch, type WriteOptions } from './batch-writer.ts'
 import type { BatchPart, Write } from './checkpoint-moves.ts'
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
-import { databaseFailure, reasonOf } from './database-errors.ts'
+import { databaseFailure, isTimedOut, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
 import { RowConflictError } from './rows-step.ts'
 import { fitOf } from './schema.ts'
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
+/** So often the server ends a batch for its time limit. Then the batch is written in smaller parts. */
+const mostTimeouts = 3
 
 /** A part of a batch, and the member whose events it has. */
 export interface PartOfMember {
@@ -32,7 +34,8 @@ export interface WriteListener {
 
 /**
  * Writes batches despite failures. It waits while the database is away and gives way to another instance. It isolates
- * the one event that a projector cannot process. Earlier events and other projectors continue.
+ * the one event that a projector cannot process. Earlier events and other projectors continue. A batch that the server
+ * cannot write within the time limit of a statement is written by projector, and then by event.
  */
 export class RetryingWriter {
   readonly #pool: Pool
@@ -87,9 +90,13 @@ export class RetryingWriter {
     this.#listener.failed(member, failure)
   }
 
-  /** Writes the parts of active members. Returns the error if Postgres or a row refused one of them. */
-  async #attempt(entries: readonly PartOfMember[]): Promise<unknown> {
+  /**
+   * Writes the parts of active members. Returns the error if Postgres or a row refused one of them, or if they take too
+   * long. One event is tried for as long as necessary: the database may only be slow.
+   */
+  async #attempt(entries: readonly PartOfMember[], isOneEvent = false): Promise<unknown> {
     let isOutcomeUnknown = false
+    let timeouts = 0
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
@@ -114,6 +121,8 @@ export class RetryingWriter {
         }
         if (databaseFailure(error) === 'rejected') return error
         isOutcomeUnknown = true
+        if (isTimedOut(error)) timeouts += 1
+        if (timeouts >= mostTimeouts && !isOneEvent) return error
         await this.#waitOut(error, attempt)
       }
     }
@@ -160,12 +169,12 @@ export class RetryingWriter {
       } catch (error) {
         return this.fail(member, failureOf(event, reasonOf(error)))
       }
-      const refusal = await this.#attempt([{ member, part }])
+      const refusal = await this.#attempt([{ member, part }], true)
       if (refusal !== undefined) return this.fail(member, failureOf(event, reasonOf(refusal)))
       from = event.position
     }
     if (from === undefined || to === undefined || comparePositions(from, to) >= 0) return
-    await this.#attempt([{ member, part: partOf(member.projector, [], from, to) }])
+    await this.#attempt([{ member, part: partOf(member.projector, [], from, to) }], true)
   }
 
   async #storedPosition(member: Member): Promise<Position | undefined> {

@@ -21,6 +21,14 @@ export const processRuntimeMutants: readonly Mutant[] = [
     caughtBy: { [workers]: 'end when they close while they connect' },
   },
   {
+    name: 'listener-on-a-dead-connection',
+    fault: 'an instance whose greetings get no answer believes that it is alone',
+    file: 'engine/processes/wake-ups.ts',
+    at: 'untilLost / then() / .arguments.1',
+    becomes: '() => undefined',
+    caughtBy: { 'test/engine/processes/wake-ups.int.test.ts': 'connects again if nothing answers its greeting' },
+  },
+  {
     name: 'claim-unfenced',
     fault: 'a row is processed again before its list has read the events of the step',
     file: 'engine/processes/claims.ts',
@@ -156,7 +164,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'attempt-id-shared',
     fault: 'two workers begin an attempt under one id, and both count theirs as valid',
     file: 'engine/processes/step-identity.ts',
-    at: 'attemptCommand / commandId / .value',
+    at: 'attemptCommand / v7()',
     becomes: "'018f0000-0000-7000-8000-000000000000'",
     caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
   },

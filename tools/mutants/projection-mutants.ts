@@ -126,6 +126,17 @@ export const projectionMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'slow-batch-for-ever',
+    fault: 'a batch that takes longer than a statement may is tried for ever, and holds up all projectors',
+    file: 'engine/projections/retrying-writer.ts',
+    at: 'RetryingWriter / #attempt / >=',
+    becomes: 'false',
+    caughtBy: {
+      'test/engine/projections/retrying-writer.int.test.ts':
+        'writes a batch event by event if it takes longer than a statement may',
+    },
+  },
+  {
     name: 'position-half',
     fault: 'two events of one append have the same position',
     file: 'platform/kit/positions.ts',

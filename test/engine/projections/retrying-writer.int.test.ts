@@ -129,6 +129,22 @@ describe('the writer of batches', () => {
     expect(member.isActive).toBe(true)
   })
 
+  it('writes a batch event by event if it takes longer than a statement may', async () => {
+    await pool.query(`create function ticket_counts.slow() returns trigger language plpgsql as $$ begin
+      perform pg_sleep(0.04); return new; end $$;
+      create trigger slow before insert on ticket_counts.counts for each row execute function ticket_counts.slow()`)
+    const titles = Array.from({ length: 8 }, (_, number) => renamed('1', `${number}`))
+    const given = recorded([opened('1'), ...titles])
+    const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 150 })
+    const writes = listener()
+    const [slow, quick] = [batchOf(ticketCounts, given), batchOf(ticketBoard, given)]
+    await new RetryingWriter(impatient, silentLogger, writes, new AbortController().signal).write([slow, quick])
+    await impatient.end()
+    expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(given.length)
+    expect((await readRows(pool, ticketBoard))['tickets']).toMatchObject([{ ticket_id: '1', title: '7' }])
+    expect(writes.failed).not.toHaveBeenCalled()
+  })
+
   it('records no failure for a copy that replaced the failed one', async () => {
     const given = recorded([renamed('nobody', 'x')])
     const batch = batchOf(ticketBoard, given)
