@@ -69,16 +69,15 @@ function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFuncti
       if (!caused().Check(payload) || !validator().Check(payload))
         throw new TypeError(`a ${name} row has another payload`)
       const { cause } = payload
-      const owner = orgId === noOrganisation ? undefined : orgId
+      const by = { process, orgId: orgId === noOrganisation ? undefined : orgId, ...cause }
       const todo = {
         key,
         orgId: tenantOfFact(orgId),
         dueAt,
         payload,
         cause,
-        command: (command: string, of?: string) =>
-          stepCommand({ process, name: command, ...cause, key: of, orgId: owner }),
-        attempt: () => attemptCommand(process, owner, cause),
+        command: (command: string, of?: string) => stepCommand({ ...by, name: command, key: of }),
+        attempt: () => attemptCommand(by),
       }
       return run(todo, deps, context)
     }

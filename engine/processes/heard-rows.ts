@@ -1,16 +1,13 @@
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
-import type { RowKey } from './wake-ups.ts'
+import type { RowKey, RowNews } from './wake-ups.ts'
 
 /** Rows that are due within so many milliseconds are remembered one by one. Most of them are removed before. */
 const soonMs = 10_000
 /** A claim finds the rows beyond this number, as it finds those of other instances. */
 const mostSoon = 10_000
 
-/** When a row is due after a batch that ends there, in milliseconds. Infinity: it was removed. */
-interface Told {
-  readonly dueMs: number
-  readonly position: Position
-}
+/** What a batch told of a row. */
+type Told = Pick<RowNews, 'dueMs' | 'position'>
 
 /** A row that this worker has claimed. Until its list contains what the step appended, it is not due again. */
 interface Held {

@@ -23,43 +23,41 @@ export function causeOf({
 /** Name space of steps. Never changed: the events of a repeated step must keep their ids. */
 const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
 
-interface StepCause extends Cause {
+interface RunningStep extends Cause {
   /** The process of the step: the actor of its events. */
   readonly process: string
+  readonly orgId?: string | undefined
+}
+
+interface StepCause extends RunningStep {
   /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
   readonly name: string
   /** The record of the row. Set if one event makes a step due for several records, because each append needs its own id. */
   readonly key?: string | undefined
-  readonly orgId?: string | undefined
 }
 
 /**
  * The command of a step that only appends. Its id follows from its cause, and its instant comes from the row. So a step
  * that runs again appends the same bytes, and the server answers success to known ids without a comparison of data.
  */
-export function stepCommand({
-  process,
-  name,
-  eventId,
-  key,
-  correlationId,
-  orgId,
-  traceparent,
-}: StepCause): CommandContext {
-  const step = key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`
-  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId, process, traceparent }
+export function stepCommand({ name, key, ...step }: StepCause): CommandContext {
+  const { eventId } = step
+  return commandOf(v5(key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`, steps), step)
 }
 
 /**
  * The command that opens an attempt. Its id is new on each run. With a derived id, two workers would both get success
  * for their append, and both would call. With new ids at one revision, only one append succeeds.
  */
-export function attemptCommand(
-  process: string,
-  orgId: string | undefined,
-  { eventId, correlationId, traceparent }: Cause,
+export function attemptCommand(step: RunningStep): CommandContext {
+  return commandOf(v7(), step)
+}
+
+function commandOf(
+  commandId: string,
+  { process, orgId, eventId, correlationId, traceparent }: RunningStep,
 ): CommandContext {
-  return { commandId: v7(), correlationId, causationId: eventId, orgId, process, traceparent }
+  return { commandId, correlationId, causationId: eventId, orgId, process, traceparent }
 }
 
 /** The command that records the outcome of an attempt. Its id follows from the attempt, so a repeat appends nothing. */

@@ -52,10 +52,7 @@ export interface AdvanceSource {
   onAdvance(listener: (advance: Advance) => void): () => void
 }
 
-export interface RowKey {
-  readonly key: string
-  readonly step: string
-}
+export type RowKey = Pick<TodoRow, 'key' | 'step'>
 
 /** What a batch did to a row of a list. */
 export interface RowNews {

@@ -30,7 +30,7 @@ it('carries the trace of the event into every command of a step, and adds none',
     [metadata, undefined],
   ] as const) {
     const cause = causeOf({ id, metadata: given })
-    const attempt = attemptCommand('reminders', undefined, cause)
+    const attempt = attemptCommand({ process: 'reminders', ...cause })
     const step = stepCommand({ process: 'reminders', name: 'reminders.remind', ...cause })
     expect([cause, step, attempt, outcomeCommand(attempt)].map((each) => each.traceparent)).toEqual(
       Array.from({ length: 4 }, () => expected),
