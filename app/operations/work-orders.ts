@@ -4,6 +4,7 @@ import type { RetryOrder } from '../../contracts/operations/operations.ts'
 import { WorkKind, WorkState } from '../../contracts/operations/record.ts'
 import { defaultLimit, greatestLimit } from '../../platform/http/cursors.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { processes } from '../../processes/registry.ts'
 import { example, must, numberFrom, textUpTo, uuid, type Define } from '../command-options.ts'
 
 interface Page {
@@ -37,6 +38,8 @@ export type WorkOrder =
 
 const exampleId = '6d0f0f6e-5bb1-5f0e-9f0e-0a7f0b7c1d2e'
 
+/** The steps of each process. */
+const stepsOf = new Map(processes.map(({ name, steps }) => [name, Object.keys(steps)]))
 const organisation = (text: string): TenantId => tenantOfFact(uuid(text))
 const states = must(`one of ${WorkState.enum.join(', ')}, or several with commas`, (text) => {
   const named = text.split(',')
@@ -58,12 +61,16 @@ function pagesOfOne(command: Command) {
 /** Lists work, of one kind or of the one that is asked for. */
 function listOf(command: Command, choose: (order: WorkOrder) => void, only?: WorkKind): void {
   const listed = pagesOfOne(command)
-    .option('--process <name>', 'only of this process')
-    .option('--step <name>', 'only this step')
+    .addOption(new Option('--process <name>', 'only of this process').choices([...stepsOf.keys()]))
+    .addOption(new Option('--step <name>', 'only this step').choices([...new Set([...stepsOf.values()].flat())]))
     .option('--state <states>', WorkState.enum.join(', '), states)
     .option('--failing-with <group>', 'only of this failure group', uuid)
   if (only === undefined) listed.addOption(new Option('--kind <kind>', 'only of this kind').choices(WorkKind.enum))
   listed.action(({ limit, cursor, json: isJson = false, org, process, step, state, failingWith }) => {
+    // An empty list would read as if all were well.
+    const known = process === undefined ? undefined : stepsOf.get(process)
+    if (step !== undefined && known?.includes(step) === false)
+      return command.error(`error: ${process} has no step ${step}: its steps are ${known.join(', ')}`)
     const chosen: unknown = command.getOptionValue('kind')
     const kind = only ?? (Check(WorkKind, chosen) ? chosen : undefined)
     const filter = { orgId: org ?? null, kind, process, step, states: state, failingWith }

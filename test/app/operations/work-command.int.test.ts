@@ -115,8 +115,6 @@ test('steps show prints one item; an unknown one is exit code 1', async () => {
 })
 
 test.each([
-  [['--process', 'nobody'], 'there is no process nobody: processes are '],
-  [['--process', 'assessments', '--step', 'deliver'], 'there is no step deliver: steps are '],
   [['--cursor', 'abc'], '--cursor is none that this command printed'],
   [['--cursor', Buffer.from('["x","y"]').toString('base64url')], '--cursor is none that this command printed'],
 ])('steps list %j is refused', async (args, reason) => {
@@ -133,6 +131,11 @@ test.each([
   [['steps', 'list', '--limit', '0'], 'It must be a number from 1 to 200.'],
   [['steps', 'list', '--kind', 'mail'], 'Allowed choices are step, delivery, notification.'],
   [['steps', 'list', '--state', 'due,gone'], 'It must be one of due, waiting, leased, failing, parked, or several'],
+  [
+    ['steps', 'list', '--process', 'nobody'],
+    "'nobody' is invalid. Allowed choices are ai_review, assessments, clinical,",
+  ],
+  [['deliveries', '--process', 'assessments', '--step', 'deliver'], 'assessments has no step deliver: its steps are '],
   [['deliveries', '--kind', 'step'], "unknown option '--kind'"],
   [['groups', 'list', '--state', 'due'], "unknown option '--state'"],
   [['relays', '--org', randomUUID()], "unknown option '--org'"],
