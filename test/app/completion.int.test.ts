@@ -19,10 +19,7 @@ test.each([
     ['export', '--help'],
   ],
   [['keys', 'rotate', 'tok'], ['token']],
-  [
-    ['steps', 'list', '--kind', ''],
-    ['step', 'delivery', 'notification'],
-  ],
+  [['steps', 'list', '--kind', 'd'], ['delivery']],
   [
     ['steps', 'list', '--org', 'steps', '--st'],
     ['--step', '--state'],
