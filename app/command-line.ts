@@ -163,7 +163,8 @@ export async function readCommand(args: readonly string[]): Promise<ReadCommand>
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { name: 'help', text: out }
     // Its help alone does not say what was wrong.
-    const missing = error.code === 'commander.help' ? `platform: ${args.join(' ')} takes a command\n\n` : ''
+    const fault = args.includes('help') ? 'is no command' : 'takes a command'
+    const missing = error.code === 'commander.help' ? `platform: ${args.at(-1)} ${fault}\n\n` : ''
     return { name: 'wrong', reason: `${missing}${err.trimEnd()}` }
   }
   return chosen ?? { name: 'wrong', reason: 'platform: there is no such command' }
@@ -183,7 +184,9 @@ async function programOf(defined: readonly string[], choose: (chosen: Chosen) =>
     .usage('COMMAND [options]')
     .description('The Clinical Assessment Platform: npm run platform -- COMMAND')
     .addHelpText('after', '\nEnvironment variables configure the platform: docs/configuration.md lists them.')
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'platform: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: (?:command-argument )?/, 'platform: ')),
+    })
     .showHelpAfterError('Add --help to see what a command takes.')
   // A forgotten value would take the next option for itself.
   program.hook('preAction', (_, command) => {

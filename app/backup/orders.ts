@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings'
 import { example, filled, must, numberFrom, type Define } from '../command-options.ts'
 
 export type BackupOrder =
@@ -55,7 +56,7 @@ export const defineBackup: Define<BackupOrder> = (backup, choose) => {
     .option('--backup <id>', 'this one, not the newest', backupId)
     .requiredOption('--to <dir>', 'the data folder. It is empty or new', filled)
     .option('--erasures <file>', 'what erasures export wrote, so that nobody who was erased comes back')
-    .option('--accept-lost-erasures', 'without such a file')
+    .addOption(new Option('--accept-lost-erasures', 'without such a file').conflicts('erasures'))
     .option('--json', 'as JSON')
     .action(
       ({

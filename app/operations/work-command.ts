@@ -21,9 +21,19 @@ interface Printed {
   readonly isRefusal?: true
 }
 
+/** How an operator calls it. */
+const commandOf: Readonly<Record<WorkOrder['action'], string>> = {
+  'list-work': 'steps list',
+  'list-groups': 'groups list',
+  'list-relays': 'relays',
+  'show-work': 'steps show',
+  'show-group': 'groups show',
+  retry: 'retry',
+}
+
 /** What the routes about work answer, over the servers themselves. Exit code 1 for an unknown id. */
 export async function runWork(order: WorkOrder, env: Environment): Promise<Printed> {
-  const servers = await openServers(env, 'steps')
+  const servers = await openServers(env, commandOf[order.action])
   try {
     const { pool, configuration } = servers
     const { failedRetentionSeconds } = configuration

@@ -121,6 +121,8 @@ test.each([
   [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], 'It must be 1 to 255 characters.'],
   [['foreign-events'], 'foreign-events takes a command'],
   [['keys'], 'keys takes a command'],
+  [['help', 'nope'], 'nope is no command'],
+  [['keys', 'rotate', 'x'], "platform: value 'x' is invalid for argument 'purpose'."],
   [['keys', 'remove'], "unknown command 'remove'"],
   [['keys', 'list', '--jsn'], "unknown option '--jsn'\n(Did you mean --json?)"],
   [['keys', 'rewrap', 'token'], "too many arguments for 'rewrap'"],

@@ -36,6 +36,7 @@ test.each([
   [['verify', '--from', 'p', '--backup', '../x'], 'It must be an id that backup list shows.'],
   [['prune', '--from', 'p'], "required option '--keep <n>' not specified"],
   [['prune', '--from', 'p', '--keep', '0'], 'It must be a number from 1 to 999999.'],
+  [['restore', '--from', 'p', '--to', 'd', '--erasures', 'e', '--accept-lost-erasures'], 'cannot be used with option'],
   [['release', '--to', 'p'], "unknown option '--to'"],
 ])('%j is refused', async (args, reason) => {
   expect(await readCommand(['backup', ...args])).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
