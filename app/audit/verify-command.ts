@@ -10,6 +10,9 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { Witness } from '../../processes/adapters/witness.ts'
 import { logSealStream } from '../../streams/log-seals/aggregate.ts'
+import { newId } from '../../platform/kit/new-id.ts'
+import { operatorAccount } from '../operator-account.ts'
+import { recordAction } from '../operations/record-action.ts'
 import { openAuditServers, readNewestRecord, type AuditServers } from './audit-servers.ts'
 import type { VerifyOrder } from './orders.ts'
 import { readKey } from './read-key.ts'
@@ -23,10 +26,32 @@ const witnessMs = 5_000
 export async function verifyConfiguredLog(env: Environment, order: VerifyOrder): Promise<Verification> {
   const servers = await openAuditServers(env)
   try {
-    return await verifyServers(servers, order)
+    const verification = await verifyServers(servers, order)
+    await recordVerification(servers, verification)
+    return verification
   } finally {
     await servers.close()
   }
+}
+
+/** Operators see how the newest one ended, in every process. */
+async function recordVerification({ store }: AuditServers, { size, faults }: Verification): Promise<void> {
+  const [actionId, commandId] = [newId(), newId()]
+  await recordAction(
+    store,
+    {
+      actionId,
+      action: 'log.verify',
+      actor: { kind: 'command', id: operatorAccount() },
+      subject: { kind: 'sealed_log', id: String(size) },
+      reason: null,
+      count: faults.length,
+      retried: null,
+      projection: null,
+      at: new Date().toISOString(),
+    },
+    { commandId, correlationId: commandId, clientId: 'platform' },
+  )
 }
 
 export async function verifyServers(servers: AuditServers, order: VerifyOrder): Promise<Verification> {

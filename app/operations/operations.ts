@@ -57,7 +57,7 @@ export function createOperations(sources: OperationsSources): Operations {
     workItem: (orgId, id) => readWork(sources, orgId, id),
     projections: () => readProjectionStates(pool, sources.store),
     relays: async () => relayStatesOf(await readProcesses(pool), sources.now()),
-    seal: () => sealWithin(sources.store, sources.now),
+    seal: () => sealWithin(sources),
     endpoints: (orgId, page) => listEndpoints(pool, orgId, page),
     groups: (orgId) => readGroups(sources, orgId),
     retry: (order) => retry(sources, order),
@@ -78,7 +78,7 @@ export async function readSeen(sources: OperationsSources): Promise<Seen> {
     lagsWithin(pool, store),
     disabledEndpoints(pool),
     readRates(pool, at),
-    sealWithin(store, now),
+    sealWithin(sources),
   ])
   return { at, processes: living, systems, work, projectors, disabled, rates, seal }
 }

@@ -1,11 +1,15 @@
 import type { SealState } from '../../contracts/operations/record.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { EventFilter } from '../../engine/store/subscription-options.ts'
+import type { Pool } from '../../platform/database/database.ts'
 import { comparePositions, parsePosition } from '../../platform/kit/positions.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { parseCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { logSeals, logSealStream } from '../../streams/log-seals/aggregate.ts'
+import type { OperatorActor } from '../../streams/operations/events.ts'
+import { operatorActionsProjector } from '../../projections/operations/operator-actions.projector.ts'
+import { filledLists } from './filled-lists.ts'
 import type { LogSealEvent } from '../../streams/log-seals/events.ts'
 
 /** An event store that is away must not hold an answer up. In milliseconds. */
@@ -18,13 +22,47 @@ const sealed: EventFilter = {
   streamPrefixes: catalogue.categories.filter((category) => category !== logSeals.category),
 }
 
-/** Null before the first seal, and while the event store is away. */
-export async function sealWithin(store: () => Promise<EventStore>, now: () => Date): Promise<SealState | null> {
-  const read = store().then((opened) => readSeal(opened, now))
-  return limited(storeLimitMs, read).catch(() => null)
+interface SealSources {
+  readonly pool: Pool
+  readonly store: () => Promise<EventStore>
+  readonly now: () => Date
 }
 
-async function readSeal(store: EventStore, now: () => Date): Promise<SealState | null> {
+/** Null before the first seal, and while the event store is away. */
+export async function sealWithin({ pool, store, now }: SealSources): Promise<SealState | null> {
+  const read = store().then((opened) => readSeal(opened, now))
+  const [seal, verification] = await Promise.all([
+    limited(storeLimitMs, read).catch(() => null),
+    readLastVerification(pool),
+  ])
+  return seal === null ? null : { ...seal, last_verification: verification }
+}
+
+type Seal = Omit<SealState, 'last_verification'>
+
+async function readLastVerification(pool: Pool): Promise<SealState['last_verification']> {
+  if (!(await filledLists(pool))(operatorActionsProjector)) return null
+  const { rows } = await pool.query<{
+    at: Date
+    subject_id: string
+    count: number
+    actor_kind: OperatorActor['kind']
+    actor_id: string | null
+  }>(
+    `select at, subject_id, count, actor_kind, actor_id from operator_actions.actions
+     where action = 'log.verify' order by at desc limit 1`,
+  )
+  return (
+    rows.map(({ at, subject_id: size, count: faults, actor_kind: kind, actor_id: id }) => ({
+      at: at.toISOString(),
+      size: Number(size),
+      faults,
+      actor: { kind, id },
+    }))[0] ?? null
+  )
+}
+
+async function readSeal(store: EventStore, now: () => Date): Promise<Seal | null> {
   let witnesses: SealState['witnesses'] = []
   const newestFirst = { direction: 'backwards', limit: mostRead } as const
   for await (const { data, recordedAt } of store.readStream<LogSealEvent>(logSealStream.stream, newestFirst)) {

@@ -111,7 +111,10 @@ export const ActionRecord = Type.Object(
     actor: OperatorActor,
     subject: Type.Object({ kind: Type.String(), id: Type.String() }),
     reason: Nullable(Type.String()),
-    count: Type.Integer({ minimum: 0, description: 'Items of a retry, or uses of the administrator secret' }),
+    count: Type.Integer({
+      minimum: 0,
+      description: 'Items of a retry, uses of the administrator secret, or faults that a verification of the log found',
+    }),
   },
   { $id: 'OperatorAction' },
 )
@@ -224,6 +227,15 @@ export const SealState = Type.Object(
     witnesses: Type.Array(Type.Object({ name: Type.String(), size: count }), {
       description: 'The witnesses of the newest seal that enough of them signed, with its number of events',
     }),
+    last_verification: Nullable(
+      Type.Object({
+        at: Instant,
+        size: Type.Integer({ minimum: 0, description: 'Sealed events that were compared' }),
+        faults: count,
+        actor: OperatorActor,
+      }),
+      { description: 'The newest end of `platform audit verify`, whichever process ran it' },
+    ),
   },
   { $id: 'SealState' },
 )

@@ -3755,6 +3755,19 @@ export interface components {
                 name: string;
                 size: number;
             }[];
+            /** @description The newest end of `platform audit verify`, whichever process ran it */
+            last_verification: {
+                /** Format: date-time */
+                at: string;
+                /** @description Sealed events that were compared */
+                size: number;
+                faults: number;
+                actor: {
+                    /** @enum {unknown} */
+                    kind: "user" | "client" | "command" | "bootstrap";
+                    id: string | null;
+                };
+            } | null;
         };
         OperationsOverview: {
             /** Format: date-time */
@@ -4163,7 +4176,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {unknown} */
-            action: "step.retry" | "group.retry" | "projection.rebuild" | "projection.verify" | "projection.retry" | "projection.rollback" | "projection.skip" | "console.sign_in" | "console.sign_out" | "operator.create" | "administrator_secret.use";
+            action: "step.retry" | "group.retry" | "projection.rebuild" | "projection.verify" | "projection.retry" | "projection.rollback" | "projection.skip" | "console.sign_in" | "console.sign_out" | "operator.create" | "administrator_secret.use" | "log.verify";
             actor: {
                 /** @enum {unknown} */
                 kind: "user" | "client" | "command" | "bootstrap";
@@ -4174,7 +4187,7 @@ export interface components {
                 id: string;
             };
             reason: string | null;
-            /** @description Items of a retry, or uses of the administrator secret */
+            /** @description Items of a retry, uses of the administrator secret, or faults that a verification of the log found */
             count: number;
         };
         OperatorActionPage: {

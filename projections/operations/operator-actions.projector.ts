@@ -27,13 +27,13 @@ export const operatorActionsTable = defineTable({
     retried_org_id: { type: 'uuid', nullable: true },
   },
   primaryKey: ['action_id'],
-  indexes: [{ columns: ['at', 'action_id'] }],
+  indexes: [{ columns: ['at', 'action_id'] }, { columns: ['action', 'at'] }],
 })
 
 /** What operators did. */
 export const operatorActionsProjector = defineProjector<OperationsEvent>()({
   name: 'operator_actions',
-  version: 1,
+  version: 2,
   tables: [operatorActionsTable],
   handlers: {
     OperatorActionRecorded: ({ data }) => {

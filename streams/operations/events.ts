@@ -17,6 +17,7 @@ export const OperatorAction = Type.Enum([
   'console.sign_out',
   'operator.create',
   'administrator_secret.use',
+  'log.verify',
 ])
 export type OperatorAction = Static<typeof OperatorAction>
 

@@ -1,6 +1,6 @@
 import { useAnswer } from './api.mjs'
 import { html } from './markup.mjs'
-import { Answer, When } from './parts.mjs'
+import { Answer, Badge, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
 
 /** The newest seal of the log. Before the first one there is none. */
@@ -18,6 +18,16 @@ export function LogPage() {
         <dd><${When} at=${seal.sealed_at} /></dd>
         <dt>${t('Lag')}</dt>
         <dd>${count(seal.lag_seconds)} s</dd>
+        <dt>${t('Last verification')}</dt>
+        <dd data-testid="verification">
+          ${
+            seal.last_verification === null
+              ? t('None')
+              : html`<${Badge} value=${seal.last_verification.faults === 0 ? 'ok' : 'failing'} />
+                  <${When} at=${seal.last_verification.at} /> ${t('Events')} ${count(seal.last_verification.size)},
+                  ${t('Faults')} ${count(seal.last_verification.faults)}`
+          }
+        </dd>
         <dt>${t('Witnesses')}</dt>
         <dd>${seal.witnesses.map(({ name, size }) => `${name} (${count(size)})`).join(', ') || t('None')}</dd>
       </dl>`}

@@ -114,18 +114,20 @@ export function Answer({ answer: { data, error }, none = 'There is no such recor
 /**
  * A button that asks once. Not shown without the permission to write.
  *
- * @param {{ label: string, question: string, testid: string, subject: string, run: () => Promise<string> }} props
- *   `run` resolves to the notice
+ * @param {{ label: string, question: string, testid: string, subject: string, asksReason?: boolean,
+ *   run: (reason: string) => Promise<string> }} props `asksReason`: without a text there is nothing to confirm. `run` resolves to the
+ *   notice
  */
-export function Action({ label, question, testid, subject, run }) {
+export function Action({ label, question, testid, subject, asksReason = false, run }) {
   const { t } = useTexts()
   const { permissions, notify } = useContext(PersonContext)
   const [state, setState] = useState(/** @type {'idle' | 'asked' | 'sent'} */ ('idle'))
+  const [reason, setReason] = useState('')
   if (!permissions.includes('operations:write')) return null
   const confirm = async () => {
     setState('sent')
     try {
-      notify(await run())
+      notify(await run(reason.trim()))
     } catch (error) {
       notify(t('The request was refused: ') + (error instanceof Refusal ? error.code : String(error)))
     }
@@ -142,11 +144,22 @@ export function Action({ label, question, testid, subject, run }) {
     </button>`
   return html`<span class="asked" role="group" aria-label=${t(question)}>
     <span>${t(question)}</span>
+    ${
+      asksReason &&
+      html`<label
+        >${t('Reason')}
+        <input
+          name="reason"
+          maxlength="500"
+          value=${reason}
+          onInput=${(/** @type {any} */ event) => setReason(event.target.value)}
+      /></label>`
+    }
     <button
       type="button"
       class="main"
       data-testid="confirm"
-      disabled=${state === 'sent'}
+      disabled=${state === 'sent' || (asksReason && reason.trim() === '')}
       onClick=${confirm}
       ref=${focusOnce}
     >

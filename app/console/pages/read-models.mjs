@@ -56,28 +56,42 @@ export function ReadModelsPage() {
   </${Answer}>`
 }
 
+const verbs = [
+  { verb: 'retry', label: 'Try again', question: 'Have it try its event again?' },
+  { verb: 'skip', label: 'Skip', question: 'Go on without this event, for ever?' },
+  { verb: 'rebuild', label: 'Rebuild', question: 'Rebuild this read model beside the serving one?' },
+  { verb: 'verify', label: 'Verify', question: 'Compare this read model with the log?' },
+  { verb: 'rollback', label: 'Roll back', question: 'Serve the former copy again?' },
+]
+
 /** @param {{ of: ReadModel, done: () => void }} props */
-function Actions({ of: { name, operation, copies }, done }) {
+function Actions({ of: { name, status, failure, operation, copies }, done }) {
   const { t } = useTexts()
-  const run = (/** @type {string} */ action) => async () => {
-    const requested = await write(`/operations/projections/${name}/${action}`, {})
+  const run = (/** @type {string} */ verb) => async (/** @type {string} */ reason) => {
+    const place = verb === 'skip' ? { position: failure?.position } : {}
+    const requested = await write(`/operations/projections/${name}/${verb}`, {
+      ...place,
+      ...(reason === '' ? {} : { reason }),
+    })
     done()
     return t('The action was requested: ') + requested.id
   }
+  const isFailed = status === 'failed' && failure !== null
+  const offered = verbs.filter(
+    ({ verb }) =>
+      (verb !== 'rollback' || copies.some(({ kind }) => kind === 'previous')) &&
+      (isFailed || (verb !== 'retry' && verb !== 'skip')),
+  )
   return html` ${operation !== null && html`<p data-testid="operation" data-status=${operation.status}>${operation.action} <${Badge} value=${operation.status} /> <progress max="1" value=${operation.progress ?? 0}></progress> <${When} at=${operation.requested_at} /></p>`}
-    <${Action}
-      label="Rebuild"
-      testid="action-rebuild"
-      question="Rebuild this read model beside the serving one?"
-      subject=${name}
-      run=${run('rebuild')}
-    />
-    <${Action}
-      label="Verify"
-      testid="action-verify"
-      question="Compare this read model with the log?"
-      subject=${name}
-      run=${run('verify')}
-    />
-    ${copies.some(({ kind }) => kind === 'previous') && html`<${Action} label="Roll back" testid="action-rollback" question="Serve the former copy again?" subject=${name} run=${run('rollback')} />`}`
+  ${offered.map(
+    ({ verb, label, question }) =>
+      html`<${Action}
+        label=${label}
+        testid=${`action-${verb}`}
+        question=${question}
+        subject=${verb === 'skip' ? `${name} ${failure?.position ?? ''}` : name}
+        asksReason=${verb === 'skip'}
+        run=${run(verb)}
+      />`,
+  )}`
 }

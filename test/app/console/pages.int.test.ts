@@ -215,6 +215,30 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await projector.locator('[data-testid=operation][data-status=done]').waitFor({ timeout: 45_000 })
   })
 
+  it('have a read model that stopped go on without its event, for a reason', async () => {
+    const page = await signedIn('/console/read-models')
+    const projector = page.locator('[data-testid=projector][data-name=consent_types]')
+    await projector.waitFor()
+    expect(await projector.getByTestId('action-skip').count()).toBe(0)
+    await pool.query(
+      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'ConsentTypeCreated',
+         failed_category = 'consent_type', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
+       where name = 'consent_types'`,
+    )
+    await projector.getByTestId('action-retry').waitFor()
+    await projector.getByTestId('action-skip').click()
+    expect(await projector.getByTestId('confirm').isDisabled()).toBe(true)
+    await projector.getByLabel('Reason').fill('planted by a test')
+    await projector.getByTestId('confirm').click()
+    await projector.locator('[data-testid=operation][data-status=done]').waitFor({ timeout: 45_000 })
+    await page.goto(`${baseUrl}/console/access`)
+    await page
+      .getByTestId('action')
+      .filter({ hasText: 'projection.skip' })
+      .filter({ hasText: 'planted by a test' })
+      .waitFor()
+  })
+
   it('show read models and receivers of webhooks', async () => {
     const page = await signedIn('/console/read-models')
     await page.locator('[data-testid=projector][data-name=patients]').waitFor()

@@ -57,5 +57,12 @@ export const seenWithProblems: Seen = {
     { name: 'cases', isFailed: false, events: 9, idleSeconds: 12 },
   ],
   disabled: [{ id: 'endpoint', since: before(3_600) }],
-  seal: { size: 1, position: '7/7', sealed_at: before(700).toISOString(), lag_seconds: 700, witnesses: [] },
+  seal: {
+    size: 1,
+    position: '7/7',
+    sealed_at: before(700).toISOString(),
+    lag_seconds: 700,
+    witnesses: [],
+    last_verification: null,
+  },
 }

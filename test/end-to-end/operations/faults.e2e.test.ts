@@ -137,6 +137,13 @@ describe('operators', () => {
     })
     expect(at(seal, 'size')).toBeGreaterThan(0)
     expect(Object.keys(Object(at(await read('/overview'), 'seal')))).toEqual(Object.keys(Object(seal)))
+    expect(at(seal, 'last_verification')).toBeNull()
+    // Another process verifies the log.
+    const verified: unknown = JSON.parse(textAt(await command('audit', 'verify', '--json'), 'stdout'))
+    await vi.waitFor(async () => {
+      const last = { at: expect.any(String), size: at(verified, 'size'), faults: 0, actor: { kind: 'command' } }
+      expect(at(await read('/seals'), 'last_verification')).toMatchObject(last)
+    }, soon)
   })
 
   it('see the rates of the last hour, and the relays of channels', async () => {
