@@ -43,7 +43,8 @@ const doubledUpToMs = 60_000
 const pauseSpread = 0.2
 /** The limit for a pause that a receiver asks for. */
 const longestPauseMs = 300_000
-const mostKnown = 2_000
+/** Keys that are remembered. Beyond the first number idle ones are forgotten, beyond the second those that pause, too. */
+const [mostKnown, mostPaused] = [2_000, 5_000]
 
 /**
  * Divides the workers of a process among its receivers. A new key may run two steps at a time. Each healthy step adds
@@ -124,7 +125,8 @@ export class ConcurrencyKeys {
   #forgetSome(now: Date): void {
     for (const [name, key] of this.#keys) {
       if (this.#keys.size < mostKnown) return
-      if (key.inHand === 0 && !isPaused(key, now)) this.#keys.delete(name)
+      const isNeeded = isPaused(key, now) && this.#keys.size < mostPaused
+      if (key.inHand === 0 && !isNeeded) this.#keys.delete(name)
     }
   }
 }

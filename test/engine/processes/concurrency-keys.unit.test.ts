@@ -171,3 +171,12 @@ it('forgets idle keys beyond a number, but none that pauses or has running steps
   expect([room('paused'), room('busy'), room('idle')]).toEqual([0, 0, 2])
   expect(keys.quotas(start).known.length).toBeLessThanOrEqual(2_001)
 })
+
+it('forgets the oldest pauses beyond a larger number: each claim sends all keys to the database', () => {
+  const { keys, begin, step, room } = keysOf()
+  begin('busy', 2)
+  step('first', { pauseMs: 60_000 })
+  for (let index = 0; index < 5_000; index += 1) step(`key-${index}`, { pauseMs: 60_000 })
+  expect([room('busy'), room('first'), room('key-4999')]).toEqual([0, 2, 0])
+  expect(keys.quotas(start).known.length).toBeLessThanOrEqual(5_001)
+})
