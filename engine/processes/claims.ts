@@ -38,7 +38,7 @@ export interface Completion {
   readonly isThrown?: true
 }
 
-/** A row whose runs threw so often in a row is parked: it is tried seldom, until a run does not throw. */
+/** After `after` runs in a row that threw, a row is parked: it is tried every `retrySeconds`, until a run does not throw. */
 export interface Parking {
   readonly after: number
   readonly retrySeconds: number

@@ -1,7 +1,7 @@
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { RowKey, RowNews } from './wake-ups.ts'
 
-/** Rows that are due within so many milliseconds are remembered one by one. Most of them are removed before. */
+/** Rows that are due within this time are remembered one by one, in milliseconds. Most of them are removed before. */
 const soonMs = 10_000
 /** A claim finds the rows beyond this number, as it finds those of other instances. */
 const mostSoon = 10_000
@@ -74,7 +74,7 @@ export class HeardRows {
     return Infinity
   }
 
-  /** A claim looks after the rows that wait for their list. */
+  /** Rows that wait for their list are not remembered any more: the next claim finds those that are due. */
   forgetWaiting(): void {
     for (const [name, { endedMs }] of this.#held) if (endedMs !== undefined) this.#held.delete(name)
   }

@@ -12,7 +12,7 @@ export interface InstanceIdentityOptions {
   readonly signal: AbortSignal
 }
 
-/** The database may notice the end of a killed process late. So long its successor waits for the lock, in milliseconds. */
+/** How long a start waits for the lock of a killed process, in milliseconds. The database may notice its end late. */
 const mostWaitMs = 5_000
 const againMs = 250
 

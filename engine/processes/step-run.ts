@@ -7,9 +7,12 @@ import type { StepContext, StepOutcome, TodoRow } from './process.ts'
 export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 
 export interface StepLimits {
-  /** After so many milliseconds the signal of the step aborts. */
+  /** Until the signal of the step aborts, in milliseconds. */
   readonly timeoutMs: number
-  /** After so many milliseconds a step that ignores its signal is abandoned. Its stream fences its later appends. */
+  /**
+   * Until a step that ignores its signal is abandoned, in milliseconds. What it appends later is decided on the state
+   * that its stream has then.
+   */
   readonly abandonMs: number
   /** Aborts when the workers stop. */
   readonly signal: AbortSignal

@@ -8,7 +8,7 @@ export class WakeUpSignal {
     this.#wake?.()
   }
 
-  /** Resolves at the next signal, or after so many milliseconds. */
+  /** Resolves at the next signal, or after this time. */
   async wait(withinMs: number): Promise<void> {
     if (!this.#isSent && withinMs > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -17,7 +17,7 @@ const channel = 'todo_lists'
 const notify = 'select pg_notify($1, $2)'
 const ourName = randomUUID()
 const [hello, here] = ['hello', 'here']
-/** A listener says hello as often, and others have so much time for their answer, in milliseconds. */
+/** The time between two greetings of a listener, and the time that others have for an answer, in milliseconds. */
 const helloMs = 60_000
 const answerMs = 2_000
 

@@ -46,10 +46,10 @@ export interface FeedListener {
   undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
 }
 
-/** Events that only patient projectors want are held back until there are so many, or for so many milliseconds. */
+/** Most events that are held back for patient projectors, and the longest time for it, in milliseconds. */
 const mostHeld = 1_000
 const heldMs = 250
-/** So many events are a batch that need not grow. */
+/** A batch of this many events waits for no others. */
 const mostGathered = 50
 
 /**

@@ -6,7 +6,7 @@ interface Waiter<Question, Answer> {
   readonly reject: (error: unknown) => void
 }
 
-/** A slow round holds up the next one for so long, in milliseconds. */
+/** How long a slow round holds up the next one, in milliseconds. */
 const longestTurnMs = 250
 
 /**

@@ -18,13 +18,13 @@ interface KnownKey {
 }
 
 /**
- * An older key counts for so long behind its end, in milliseconds. A process that does not know the newer key yet
+ * How long an older key counts behind its end, in milliseconds. A process that does not know the newer key yet
  * reads it within `signsUnreadMs`, and sends an append again for 40 seconds at most.
  */
 const afterEndMs = 60_000
 /** Nothing is signed with keys that were read longer ago, in milliseconds. */
 const signsUnreadMs = 20_000
-/** An append waits so long for a vault that is away, in milliseconds. Then it is signed with the key that is known. */
+/** How long an append waits for a vault that is away, in milliseconds. Then it is signed with the key that is known. */
 const mostWaitMs = 2_000
 /** Least time between two reads while a rotation is not complete, in milliseconds. */
 const incompleteMs = 1_000

@@ -20,7 +20,7 @@ export interface LeaderWatchOptions {
   readonly intervalMs?: number
 }
 
-/** So long reads and writes may fail before the store counts as one that accepts no writes, in milliseconds. */
+/** After failures of reads or writes for this time, the store counts as one that accepts no writes, in milliseconds. */
 export const toleratedMs = 10_000
 const defaultIntervalMs = 5_000
 /** While a look fails, the watch looks this many times as often: callers wait for the return of the leader. */
