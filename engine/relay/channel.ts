@@ -6,25 +6,25 @@ import type { DomainEvent, RecordedEvent } from '../store/events.ts'
 import type { EventOf } from '../store/schema.ts'
 
 /** An event of a channel, before the relay adds the envelope. No PHI. */
-export interface PublicEvent {
+export interface ChannelOutput {
   /** Public type, `ai_review.completed`; becomes the stored event type. */
   readonly type: string
   /** The specification's payload, flat. */
   readonly data: object
   /**
-   * The instant of the domain event, by our clock. Without it the instant of storage, by the clock of the event store.
-   * That clock may be ahead of ours, so no due time may use it.
+   * The instant of the domain event, by our clock. The clock of the event store may be ahead of ours, so no due time may
+   * use the instant of storage.
    */
-  readonly occurredAt?: string
-  /** Version of the payload, as the channel's stream declares it. Default 1. */
-  readonly schemaVersion?: number | undefined
+  readonly occurredAt: string
+  /** Version of the payload, as the channel's stream declares it. */
+  readonly schemaVersion: number
   /** Number of public events between the first cause and this event. Default 0. */
   readonly hop?: number
 }
 
 /** Makes the public events of one domain event, in order. There may be none. An error is retried, never skipped. */
 type Translation<Deps> = (event: RecordedEvent, deps: Deps) => Translated
-type Translated = readonly PublicEvent[] | Promise<readonly PublicEvent[]>
+type Translated = readonly ChannelOutput[] | Promise<readonly ChannelOutput[]>
 
 /** A public channel, as `defineChannel` makes it. */
 export interface Channel<Deps> {
@@ -91,7 +91,7 @@ type Publish<Event extends DomainEvent, OrganisationMember extends string | null
   type: Type,
   occurredAt: string,
   payload: PayloadOf<Extract<Event, { type: Type }>['data'], OrganisationMember>,
-) => PublicEvent
+) => ChannelOutput
 
 interface Definition<Source extends AnyAggregate, Events extends Definitions, Member extends string | null, Deps> {
   readonly stream: ChannelStream<Events, Member>
@@ -126,8 +126,10 @@ export function defineChannel<
 >({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps & StateStore> {
   const { name, organisationMember } = stream
   const versions = new Map(Object.values(stream.events).map(({ type, version }) => [type, version]))
-  const publish = (type: string, occurredAt: string, data: object): PublicEvent => {
-    return { type, occurredAt, schemaVersion: versions.get(type), data }
+  const publish = (type: string, occurredAt: string, data: object): ChannelOutput => {
+    const schemaVersion = versions.get(type)
+    if (schemaVersion === undefined) throw new TypeError(`${name} declares no event ${type}`)
+    return { type, occurredAt, schemaVersion, data }
   }
   const translations: Record<string, Translation<Deps & StateStore>> = {}
   for (const [type, translation] of Object.entries<AnyTranslation<Events, Member, Deps> | undefined>(translate)) {

@@ -3,7 +3,7 @@ import type { RawEvent } from '../store/codec.ts'
 import { eventIdOf, type RecordedEvent } from '../store/events.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
-import type { Channel, PublicEvent } from './channel.ts'
+import type { Channel, ChannelOutput } from './channel.ts'
 
 /** Name space of channel names. Never change it: the ids of all published events follow from it. */
 const channels = '3b5f2f0e-5d0c-5c8e-9f5e-2a6d7c1b4e90'
@@ -17,7 +17,7 @@ export function publicEventId(channel: string, sourceEventId: string, index: num
 export function publicEvents<Deps>(
   channel: Channel<Deps>,
   source: RecordedEvent,
-  outputs: readonly PublicEvent[],
+  outputs: readonly ChannelOutput[],
 ): RawEvent[] {
   const { $correlationId, traceparent } = source.metadata
   const member = channel.organisationMember
@@ -33,8 +33,8 @@ export function publicEvents<Deps>(
         ...output.data,
         event_id: id,
         event_type: output.type,
-        occurred_at: output.occurredAt ?? source.recordedAt,
-        schema_version: output.schemaVersion ?? 1,
+        occurred_at: output.occurredAt,
+        schema_version: output.schemaVersion,
         causation_id: source.id,
         correlation_id: $correlationId,
         hop: output.hop ?? 0,

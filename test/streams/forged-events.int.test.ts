@@ -34,8 +34,13 @@ const channel: Channel<undefined> = {
   sources: ['ticket-'],
   organisationMember: 'org_id',
   translate: {
-    TicketOpened: ({ data }) => [
-      { type: 'ticket.opened', data: { ticketId: (data as { ticketId: string }).ticketId } },
+    TicketOpened: ({ data, recordedAt }) => [
+      {
+        type: 'ticket.opened',
+        occurredAt: recordedAt,
+        schemaVersion: 1,
+        data: { ticketId: (data as { ticketId: string }).ticketId },
+      },
     ],
     TicketRenamed: () => [],
   },

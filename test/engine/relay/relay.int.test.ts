@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { jsonEvent, EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import type { Channel, PublicEvent } from '../../../engine/relay/channel.ts'
+import type { Channel, ChannelOutput } from '../../../engine/relay/channel.ts'
 import { publicEventId } from '../../../engine/relay/envelope.ts'
 import { createRelay, type Relay, type RelayOptions } from '../../../engine/relay/relay.ts'
 import { sourceMember } from '../../../engine/relay/resume-point.ts'
@@ -40,8 +40,10 @@ afterEach(async () => {
   await node.stop()
 })
 
-function publicEvent(type: string, ticketId: string): PublicEvent {
-  return { type, data: { ticketId } }
+const occurredAt = '2026-03-01T10:00:00.000Z'
+
+function publicEvent(type: string, ticketId: string): ChannelOutput {
+  return { type, occurredAt, schemaVersion: 1, data: { ticketId } }
 }
 
 /** An opening is two public events, anything else none. */
@@ -109,7 +111,7 @@ describe('the relay', () => {
       org_id: 'org-1',
       event_id: audited?.id,
       event_type: 'ticket.audited',
-      occurred_at: source?.recordedAt,
+      occurred_at: occurredAt,
       schema_version: 1,
       causation_id: source?.id,
       correlation_id: source?.metadata.$correlationId,
