@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
+import type { Readable } from 'node:stream'
 import { commandErrorOf } from './client-errors.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { PullSource } from './pull.ts'
-import type { RawCall } from './raw-calls.ts'
 import { WireReader } from './wire-reader.ts'
 
 type MarkerKind = 'confirmed' | 'checkpoint' | 'caught-up' | 'fell-behind'
@@ -21,8 +21,8 @@ export class Marker {
   }
 }
 
-/** Messages that may wait for a slow handler. All others stay on the server. */
-const mostAhead = 512
+/** Messages that may wait for a slow handler, and their bytes. All others stay on the server. */
+const [mostAhead, mostBytesAhead] = [512, 8 * 1024 * 1024]
 
 /** Field numbers of the server's `streams.proto`. */
 const readResp = { event: 1, confirmation: 2, checkpoint: 3, caughtUp: 8, fellBehind: 9 }
@@ -57,11 +57,12 @@ function checkpointIn(response: WireReader): Marker {
  * queue.
  */
 export class ReadAhead extends EventEmitter implements PullSource {
-  readonly #call: RawCall
+  readonly #call: Readable
   #messages: Buffer[] = []
+  #bytes = 0
   #isDiscarded = false
 
-  constructor(call: RawCall) {
+  constructor(call: Readable) {
     super()
     this.#call = call
     call.on('data', (message: Buffer) => this.#add(message))
@@ -75,9 +76,11 @@ export class ReadAhead extends EventEmitter implements PullSource {
   }
 
   read(): Buffer | null {
-    const message = this.#messages.shift()
-    if (this.#call.isPaused() && this.#messages.length <= mostAhead / 2) this.#call.resume()
-    return message ?? null
+    const message = this.#messages.shift() ?? null
+    this.#bytes -= message?.length ?? 0
+    const hasRoom = this.#messages.length <= mostAhead / 2 && this.#bytes <= mostBytesAhead / 2
+    if (hasRoom && this.#call.isPaused()) this.#call.resume()
+    return message
   }
 
   /** Discards waiting and future messages. */
@@ -90,7 +93,8 @@ export class ReadAhead extends EventEmitter implements PullSource {
   #add(message: Buffer): void {
     if (this.#isDiscarded) return
     this.#messages.push(message)
-    if (this.#messages.length >= mostAhead) this.#call.pause()
+    this.#bytes += message.length
+    if (this.#messages.length >= mostAhead || this.#bytes >= mostBytesAhead) this.#call.pause()
     this.emit('readable')
   }
 }

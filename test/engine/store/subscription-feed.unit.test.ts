@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { Readable } from 'node:stream'
+import { describe, expect, test, vi } from 'vitest'
 import streams, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import { itemOf, Marker } from '../../../engine/store/subscription-feed.ts'
+import { itemOf, Marker, ReadAhead } from '../../../engine/store/subscription-feed.ts'
 import { caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
 
 const item = (message: ReadResp) => itemOf(Buffer.from(message.serializeBinary()))
@@ -32,5 +33,26 @@ describe('messages of a subscription', () => {
 
   test('messages without content are skipped', () => {
     expect([item(new streams.ReadResp()), itemOf(Buffer.from([0x7a, 0]))]).toEqual([undefined, undefined])
+  })
+
+  test('few large messages wait here, the others on the server', async () => {
+    const [megabyte, sent] = [1024 * 1024, 40]
+    let given = 0
+    const call = new Readable({
+      objectMode: true,
+      highWaterMark: 1,
+      read() {
+        given += 1
+        this.push(given <= sent ? Buffer.alloc(megabyte) : null)
+      },
+    })
+    const ahead = new ReadAhead(call)
+    await vi.waitFor(() => expect(call.isPaused()).toBe(true))
+    expect(ahead.readableLength).toBe(8)
+    let taken = 0
+    await vi.waitFor(() => {
+      while (ahead.read() !== null) taken += 1
+      expect(taken).toBe(sent)
+    })
   })
 })
