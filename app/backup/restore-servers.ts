@@ -119,6 +119,7 @@ export async function fillObjects(place: BackupPlace, backup: OpenedManifest, ob
   for await (const entry of entries) {
     if (entry.kind !== 'object') continue
     const { name, bytes, sha256, type = 'application/octet-stream' } = entry
+    if (sha256 === undefined) throw new Error(`the backup has no hash of the object ${name}`)
     await objects.putStream(name, () => chunks.read(entry), { bytes, sha256 }, type)
   }
 }

@@ -136,7 +136,7 @@ async function storeObject(
   const object = await objects.read(key)
   if (object === undefined) return undefined
   const type = object.contentType === undefined ? {} : { type: object.contentType }
-  return { kind: 'object', name: key, ...type, ...(await chunks.store(object.chunks)) }
+  return { kind: 'object', name: key, ...type, ...(await chunks.storeHashed(object.chunks)) }
 }
 
 async function* piece(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {

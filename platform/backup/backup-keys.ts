@@ -32,9 +32,12 @@ export class BackupKey {
     this.#names = derived(key, 'backup names')
   }
 
-  /** Equal bytes have equal names. Without the key a name says nothing about the bytes. */
-  nameOf(bytes: Uint8Array): string {
-    return createHmac('sha256', this.#names).update(bytes).digest('hex')
+  /**
+   * The name of bytes with this SHA-256. Equal bytes have equal names. Without the key a name says nothing about the
+   * bytes.
+   */
+  nameOf(sha256: Uint8Array): string {
+    return createHmac('sha256', this.#names).update(sha256).digest('hex')
   }
 
   /** The label is not stored. So bytes in the place of others do not open. */

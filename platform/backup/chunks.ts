@@ -1,14 +1,16 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { SealedBytesError, type BackupKey } from './backup-keys.ts'
 import type { BackupPlace } from './place.ts'
 
-/** So much of a stream is in memory at a time. */
+/** So much of a stream is in memory at a time, and as much again for each write. */
 const chunkBytes = 4 * 1024 * 1024
 
-/** A stream of bytes in a place: its length, its hash in hex, and the names of its chunks in order. */
+/** Chunks of all streams that are written at a time. */
+const writesAtOnce = 4
+
+/** A stream of bytes in a place: its length, and the names of its chunks in order. */
 export interface StoredStream {
   readonly bytes: number
-  readonly sha256: string
   readonly chunks: string[]
 }
 
@@ -31,6 +33,7 @@ export class ChunkError extends Error {
 export class ChunkStore {
   readonly #place: BackupPlace
   readonly #key: BackupKey
+  readonly #writing = new Set<Promise<void>>()
   /** Bytes that the place did not have before. */
   writtenBytes = 0
 
@@ -39,23 +42,51 @@ export class ChunkStore {
     this.#key = key
   }
 
-  /** Stores a stream. A chunk that the place has already is not written again. */
+  /**
+   * Stores a stream. A chunk that the place has already is not written again. While chunks are written, the next ones are
+   * hashed and sealed.
+   */
   async store(source: AsyncIterable<Uint8Array>): Promise<StoredStream> {
     const chunks: string[] = []
-    const hash = createHash('sha256')
+    const writes: Promise<void>[] = []
     let bytes = 0
     for await (const chunk of inChunks(source)) {
-      const name = this.#key.nameOf(chunk)
-      const file = chunkFile(this.#key.id, name)
-      if (!(await this.#place.has(file))) {
-        await this.#place.put(file, this.#key.seal(name, chunk))
-        this.writtenBytes += chunk.length
-      }
-      hash.update(chunk)
+      const sha256 = hash('sha256', chunk, 'buffer')
+      const name = this.#key.nameOf(sha256)
+      while (this.#writing.size >= writesAtOnce) await Promise.race(this.#writing)
+      writes.push(this.#put(name, chunk))
       chunks.push(name)
       bytes += chunk.length
     }
-    return { bytes, sha256: hash.digest('hex'), chunks }
+    await Promise.all(writes)
+    return { bytes, chunks }
+  }
+
+  /** The same, with the SHA-256 of the whole stream in hex. */
+  async storeHashed(source: AsyncIterable<Uint8Array>): Promise<StoredStream & { readonly sha256: string }> {
+    const whole = createHash('sha256')
+    async function* hashed(): AsyncGenerator<Uint8Array, void, undefined> {
+      for await (const bytes of source) {
+        whole.update(bytes)
+        yield bytes
+      }
+    }
+    const stored = await this.store(hashed())
+    return { ...stored, sha256: whole.digest('hex') }
+  }
+
+  #put(name: string, chunk: Buffer): Promise<void> {
+    const file = chunkFile(this.#key.id, name)
+    const put = async (): Promise<void> => {
+      if (await this.#place.has(file)) return
+      await this.#place.put(file, this.#key.seal(name, chunk))
+      this.writtenBytes += chunk.length
+    }
+    const writing = put()
+    // A failure is awaited with the stream, and must not end the process before.
+    const ended: Promise<void> = writing.catch(() => undefined).finally(() => this.#writing.delete(ended))
+    this.#writing.add(ended)
+    return writing
   }
 
   /** @throws ChunkError */

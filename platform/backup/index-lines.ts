@@ -10,7 +10,8 @@ export const Entry = Type.Object({
   /** Content type of an object. */
   type: Type.Optional(Type.String()),
   bytes: Type.Integer({ minimum: 0 }),
-  sha256: Type.String(),
+  /** Of an object. The object store that takes it in a restore checks it. */
+  sha256: Type.Optional(Type.String()),
   chunks: Type.Array(Type.String()),
 })
 export type Entry = Static<typeof Entry>

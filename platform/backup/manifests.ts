@@ -7,7 +7,6 @@ import type { BackupPlace } from './place.ts'
 
 const Stored = Type.Object({
   bytes: Type.Integer({ minimum: 0 }),
-  sha256: Type.String(),
   chunks: Type.Array(Type.String()),
 })
 

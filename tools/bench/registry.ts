@@ -1,5 +1,6 @@
 import { sealingUnderLoad } from './audit/sealing-under-load.ts'
 import { verifyLogBench } from './audit/verify.ts'
+import { backupCreate } from './backup/create.ts'
 import { workflowAdvances } from './commands/advances.ts'
 import { inlineCreates } from './commands/inline-creates.ts'
 import { commandsOnLongStreams } from './commands/long-streams.ts'
@@ -41,6 +42,7 @@ export const benchmarks: readonly Benchmark[] = [
   inlineCreates,
   sealingUnderLoad,
   verifyLogBench,
+  backupCreate,
   platformStart,
   eventStoreNode,
   onRealEventStore,

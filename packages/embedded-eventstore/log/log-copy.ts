@@ -71,19 +71,27 @@ async function* chunksOf(
   yield readSegment(segment, 0, SEGMENT_HEADER)
   let at = segment.base + SEGMENT_HEADER
   while (at < segment.base + segment.size) {
-    for (const frame of readFramesFrom(segments, at, end)) {
-      take(frame, contents)
-      at = frame.end
-      yield frame.bytes
-    }
+    const frames = readFramesFrom(segments, at, end)
+    take(frames, contents)
+    const read = joined(frames)
+    at += read.length
+    yield read
     await turn()
   }
 }
 
-function take(frame: Frame, contents: LogContents): void {
-  contents.events += frame.count
-  const position = frameEvents(frame).at(-1)?.position
-  if (position !== undefined) contents.last = { position, createdAt: frame.createdAt }
+/** Appends that were read together lie behind one another in one buffer. */
+function joined(frames: readonly Frame[]): Buffer {
+  const [first] = frames
+  const bytes = frames.reduce((sum, frame) => sum + frame.bytes.length, 0)
+  return first === undefined ? Buffer.alloc(0) : Buffer.from(first.bytes.buffer, first.bytes.byteOffset, bytes)
+}
+
+function take(frames: readonly Frame[], contents: LogContents): void {
+  for (const { count } of frames) contents.events += count
+  const last = frames.findLast(({ count }) => count > 0)
+  const position = last === undefined ? undefined : frameEvents(last).at(-1)?.position
+  if (last !== undefined && position !== undefined) contents.last = { position, createdAt: last.createdAt }
 }
 
 /** Writes a copied segment into a new data folder. It is durable when this resolves. */
