@@ -6,6 +6,7 @@ import { Instant, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { listAccesses, placeOfAccess } from './access-queries.ts'
+import { requirePeriod } from './period.ts'
 
 export interface AccessRouteDependencies extends Pick<ReadDependencies, 'pool' | 'vault' | 'cursors' | 'now'> {
   readonly configuration: Pick<ReadDependencies['configuration'], 'accessLogRetentionDays'>
@@ -45,6 +46,7 @@ export function accessRoutes(app: ServiceApp, deps: ReaderRouteDependencies): vo
     pageName: 'AccessRecordPage',
     item: AccessRecord,
     rows: ({ tenant, query }, page) => {
+      requirePeriod(query)
       const { patient_id: patientId, actor_user_id: userId, client_id: clientId, category, from, to } = query
       if (patientId === undefined && userId === undefined && clientId === undefined)
         throw problem('one-filter-required')

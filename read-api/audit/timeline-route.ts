@@ -18,6 +18,7 @@ import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { auditSubjectsProjector } from '../../projections/audit/audit-subjects.projector.ts'
+import { requirePeriod } from './period.ts'
 import { isSubject, partsOf, type AuditSubject } from './subject-queries.ts'
 
 export interface AuditRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors'> {
@@ -62,6 +63,7 @@ export function timelineRoute(app: ServiceApp, deps: AuditRouteDependencies): vo
     rows: async ({ tenant, query, caller }, { after, limit }) => {
       const subject = subjectOf(query, tenant)
       const types = typesOf(query.types)
+      requirePeriod(query)
       const isOpened = query.with_phi === true
       if (isOpened) requireGranted(caller, ['audit:read-phi'])
       if (!(await isSubject(pool, subject))) throw problem('not-found')

@@ -87,6 +87,9 @@ describe('the access log', () => {
     expect(Object.values(Object(until)).map((record) => textAt(record, 'at'))).toEqual(
       instants.filter((instant) => instant < newest),
     )
+    expect((await log({ patient_id: patient, from: newest, to: oldest })).body).toMatchObject({
+      errors: [{ pointer: '/from', detail: 'must not be after `to`' }],
+    })
     expect((await log({ category: 'record' })).body).toMatchObject({ code: 'one-filter-required', status: 400 })
     expect((await log({ patient_id: patient }, own.clients.client)).status).toBe(403)
   })

@@ -163,6 +163,10 @@ describe('the timeline of a patient', () => {
     const within = await timeline(orgId, { ...query, from, to, limit: 2 })
     expect(idsOf(within)).toEqual(idsOf(all.filter((item) => item.recorded_at >= from && item.recorded_at < to)))
     expect(await timeline(orgId, { ...query, to: '2020-01-01T00:00:00Z' })).toEqual([])
+    expect(await get(orgId, { ...query, from: to, to: from })).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/from', detail: 'must not be after `to`' }] },
+    })
     const refused = await get(orgId, { ...query, types: 'PatientRegistered,Nothing' })
     expect(refused).toMatchObject({
       status: 400,
