@@ -36,6 +36,7 @@ export const operations = [
   'claim',
   'release',
   'decide',
+  'erase',
 ] as const
 export type Operation = (typeof operations)[number]
 
@@ -73,6 +74,20 @@ export interface LoadSummary {
   readonly unanswered: Readonly<Record<Operation, number>>
   /** Answers by status, with the problem code if there is one: `409 conflict`. */
   readonly answers: Readonly<Record<string, number>>
+}
+
+/** The totals of two clients. */
+export function addedUp(one: LoadSummary, other: LoadSummary): LoadSummary {
+  const sum = <Name extends string>(a: Readonly<Record<Name, number>>, b: Readonly<Partial<Record<Name, number>>>) => {
+    const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<Name>
+    return Object.fromEntries([...names].map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)])) as Record<Name, number>
+  }
+  return {
+    sent: one.sent + other.sent,
+    repeated: one.repeated + other.repeated,
+    unanswered: sum(one.unanswered, other.unanswered),
+    answers: sum(one.answers, other.answers),
+  }
 }
 
 /** A file of lines. Each line is on disk before the next step. */

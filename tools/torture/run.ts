@@ -11,6 +11,7 @@ import { checkAcknowledged, checkAnswers, checkUnacknowledged } from './checks/a
 import { checkApi } from './checks/api.ts'
 import { checkAssessmentReviews } from './checks/assessment-reviews.ts'
 import { channels, checkChannel } from './checks/channels.ts'
+import { checkErasures, erasedIds, ofLiving } from './checks/erased.ts'
 import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFeed } from './checks/feed.ts'
@@ -34,6 +35,7 @@ import { FeedReaders } from './stage/feed-reader.ts'
 import { Follower, readWholeLog } from './stage/log-reader.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
+import { readLeft } from './stage/left.ts'
 import { untilQuiet } from './stage/quiet.ts'
 import { checkSeals } from './stage/sealed.ts'
 import { startStage, type Stage } from './stage/stage.ts'
@@ -146,35 +148,40 @@ async function onStage(
   await Promise.all(stage.parts.map((part) => stage.part(part).kill()))
   await recovered(stage, signal)
   const log = await readWholeLog(stage.esdbUrl, 'backwards')
+  const erased = erasedIds(log)
+  const living = ofLiving(log, erased)
   const acknowledged = await readLines<Acknowledged>(files.acknowledged)
+  const shown = acknowledged.filter(({ id }) => !erased.has(id))
   const received = await readLines<ReceivedLine>(files.received)
   const still = standstills(
     kills.failures,
     acknowledged.map((one) => one.at),
     followers.moves,
   )
+  const api = await connect(stage)
   const checks = [
     checkAnswers(load),
     checkAcknowledged(acknowledged, log),
     checkUnacknowledged(acknowledged, load, log),
-    await checkApi(await connect(stage), acknowledged, log),
+    await checkApi(api, shown, living),
+    await checkErasures(api, log, await readLeft(stage)),
     checkRevisions(log),
     checkSameOrder('read forwards, and backwards after another crash of everything', before, log),
     checkSubscriber(log, [...(await follower.caughtUp(log.length))], await readWholeLog(stage.esdbUrl, 'forwards')),
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
     checkFeed(log, await feed.caughtUp(feedQuietMs, quietLimitMs), await readWholeLog(stage.esdbUrl, 'forwards')),
-    checkEndings(log),
-    checkSlots(log),
-    checkFindings(log),
-    checkTasks(log),
-    checkReviewedCases(log),
-    checkAssessmentReviews(log),
-    checkOutcomes(log),
+    checkEndings(living),
+    checkSlots(living),
+    checkFindings(living),
+    checkTasks(living),
+    checkReviewedCases(living),
+    checkAssessmentReviews(living),
+    checkOutcomes(living),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
     checkAccessLog(await readLines<Seen>(files.seen), log),
     checkUsers(log),
-    checkWorkflows(log),
+    checkWorkflows(living),
     checkRules(log),
     checkNotificationEnds(log),
     checkMessages(log, await receivedMessages(stage.messages)),

@@ -14,12 +14,14 @@ import { images } from '../../../streams/image/aggregate.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { ErasureStep } from '../../../streams/patient-erasure/events.ts'
+import { users } from '../../../streams/user/aggregate.ts'
 import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
 import { contextOf, observed, streamOfCall } from '../../engine/commands/decision-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
+import { userFact } from '../../streams/user-facts.ts'
 import { instanceFact } from '../../streams/workflow-facts.ts'
 import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
@@ -228,6 +230,27 @@ describe('an erasure', () => {
     await workedOff(one, deps)
     await expectErased(one)
     expect(await world.deps.objects.head(upload)).toBeUndefined()
+  })
+
+  it('takes the link from the account of the person, who keeps the account, and ends where the user is erased too', async () => {
+    const one = await erasing()
+    const [person, erased] = [randomUUID(), randomUUID()]
+    const at = world.now().toISOString()
+    const account = { id: randomUUID(), clinicalPatientId: one.patientId, contactPreferences: null }
+    const created = (userId: string) =>
+      userFact('UserCreated', {
+        userId,
+        userType: 'patient',
+        practitionerProfile: null,
+        patientAccount: { ...account, createdAt: at, updatedAt: at },
+      })
+    await recordedIn(users.of(person), created(person))
+    await recordedIn(users.of(erased), created(erased), userFact('UserErasureStarted', { userId: erased }))
+    expect(await workedOff(one, depsFor(one, { usersOfPatient: async () => [person, erased] }))).toBe(0)
+    await expectErased(one)
+    const { state } = await world.store.load(users.of(person))
+    expect(state).toMatchObject({ status: 'active', patientAccount: { id: account.id, clinicalPatientId: null } })
+    expect((await world.store.load(users.of(erased))).revision).toBe(1n)
   })
 
   it('shares the rewriting of the vault with others', async () => {

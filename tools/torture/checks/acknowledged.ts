@@ -63,6 +63,7 @@ const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   // The end of a lease is the release, if it comes first.
   release: { type: 'HumanReviewTaskReleased', member: 'taskId', and: 'userId' },
   decide: { type: 'HumanReviewOpinionGiven', member: 'taskId', and: 'userId' },
+  erase: { type: 'PatientErasureRequested', member: 'patientId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 

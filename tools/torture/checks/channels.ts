@@ -93,6 +93,7 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
   ],
   'clinical.events': [
     { category: 'patient', publicType: ofRecords },
+    { category: 'patient_erasure', publicType: ofRecords },
     { category: 'case', publicType: ofRecords },
   ],
   'consent.events': [

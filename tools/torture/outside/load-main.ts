@@ -3,10 +3,11 @@ import { textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken } from '../../../test/support/raw-api.ts'
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { createConsentTerms } from '../../../test/support/main-job.ts'
-import { DurableLines } from '../acknowledged.ts'
+import { addedUp, DurableLines } from '../acknowledged.ts'
 import { createRoles } from './administrator.ts'
 import { PatientClient } from './api.ts'
 import { setPolicy } from './clinician.ts'
+import { createEraser, Eraser } from './eraser.ts'
 import { createRules } from './messenger.ts'
 import { User } from './user.ts'
 
@@ -49,6 +50,8 @@ await setPolicy(api, order.orgId)
 const client = new PatientClient(order.baseUrl, log)
 await client.logIn(secrets)
 await createRules(client)
+const eraser = new PatientClient(order.baseUrl, log)
+await eraser.logIn(await createEraser(api, order.orgId, order.adminSecret))
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
 
 const users = Array.from({ length: order.users }, (_, index) => {
@@ -68,7 +71,9 @@ const users = Array.from({ length: order.users }, (_, index) => {
     isOver: () => isOver,
   })
 })
-await Promise.all(users.map((user) => user.work()))
+const random = new SeededRandom(order.seed)
+const erasing = new Eraser({ client, eraser, random, terms, isOver: () => isOver })
+await Promise.all([...users.map((user) => user.work()), erasing.work()])
 log.close()
 seen.close()
-process.stdout.write(`${JSON.stringify(client.summary())}\n`, () => process.exit(0))
+process.stdout.write(`${JSON.stringify(addedUp(client.summary(), eraser.summary()))}\n`, () => process.exit(0))

@@ -9,18 +9,21 @@ import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
 import { workflowsUnderWay } from '../checks/workflows.ts'
+import { erasuresUnderWay, ofLiving } from '../checks/erased.ts'
 import type { Fact } from '../facts.ts'
 
 const pollMs = 300
 const quietMs = 1_500
 
 /** Texts about unfinished work according to the log. Empty when everything is finished. */
-export function underWay(log: readonly Fact[]): readonly string[] {
-  const deliveries = deliveriesWithoutOutcome(log)
+export function underWay(whole: readonly Fact[]): readonly string[] {
+  const log = ofLiving(whole)
+  const deliveries = deliveriesWithoutOutcome(whole)
   const unpublished = Object.keys(channels).flatMap((channel) =>
-    missingOn(channel, log).map(({ id }) => `${channel} lacks ${id}`),
+    missingOn(channel, whole).map(({ id }) => `${channel} lacks ${id}`),
   )
   return [
+    ...erasuresUnderWay(whole),
     ...withoutEnd(log),
     ...(deliveries > 0 ? [`${deliveries} deliveries`] : []),
     ...unpublished,
@@ -29,7 +32,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...withoutResult(log),
     ...reviewsUnderWay(log),
     ...usersUnderWay(log),
-    ...notificationsUnderWay(log),
+    ...notificationsUnderWay(whole),
     ...workflowsUnderWay(log),
   ]
 }
