@@ -24,7 +24,7 @@ export function underWay(whole: readonly Fact[]): readonly string[] {
   )
   return [
     ...erasuresUnderWay(whole),
-    ...withoutEnd(log),
+    ...withoutEnd(whole),
     ...(deliveries > 0 ? [`${deliveries} deliveries`] : []),
     ...unpublished,
     ...withoutFindings(log),

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openAuditServers } from '../../../app/audit/audit-servers.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
+import { eventsOfAll } from '../bad-days/recorded-events.ts'
+import { newKeysText } from '../../platform/backup/planted-place.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  photograph,
+  requestAssessment,
+  type ConsentTerms,
+} from '../../support/main-job.ts'
+import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { createApiClient, requestToken } from '../../support/raw-api.ts'
+import { noServers, runPlatform } from './backup-command.ts'
+import { eventsUpTo } from './stored-facts.ts'
+
+// Servers start several times, and commands run beside them.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 240_000 })
+
+const backupKeys = { BACKUP_KEYS: newKeysText('backup-1') }
+const backups = 2
+
+let folder: string
+let place: string
+let databases: readonly FreshDatabase[]
+let original: PlatformProcess
+let terms: ConsentTerms
+const running: PlatformProcess[] = []
+
+const dataDir = () => join(folder, 'original')
+const settingsOf = (database: FreshDatabase | undefined) => ({
+  ...noServers,
+  DATABASE_URL: database?.url ?? '',
+  VAULT_DATABASE_URL: database?.vaultUrl ?? '',
+})
+
+async function start(dir: string, database: FreshDatabase | undefined): Promise<PlatformProcess> {
+  const started = await startPlatformProcess(dir, { ...fastSettings, ...settingsOf(database) })
+  running.push(started)
+  return started
+}
+
+async function connect({ credentials }: PlatformProcess) {
+  const { body } = await requestToken(credentials.base_url, clientOf({ credentials }, 0))
+  return createApiClient(credentials.base_url, textAt(body, 'access_token'))
+}
+
+/** Requests assessments of new patients, one after another, until it is stopped. Returns how many were accepted. */
+async function load(of: PlatformProcess): Promise<{ stop(): Promise<number> }> {
+  const api = await connect(of)
+  const picture = await photograph()
+  let isOver = false
+  let accepted = 0
+  const work = async () => {
+    while (!isOver) {
+      const patientId = await consentedPatient(api, terms)
+      await requestAssessment(api, assessmentBody(patientId, [picture]))
+      accepted += 1
+    }
+  }
+  const workers = Promise.all([work(), work()])
+  workers.catch(() => undefined)
+  return {
+    async stop() {
+      isOver = true
+      await workers
+      return accepted
+    },
+  }
+}
+
+interface NamedObject {
+  readonly key: string
+  readonly sha256: string
+}
+
+/** The objects that an event names, with their hashes. */
+function objectsIn(value: unknown): NamedObject[] {
+  if (typeof value !== 'object' || value === null) return []
+  const [key, sha256] = [at(value, 'key'), at(value, 'sha256')]
+  const named = typeof key === 'string' && typeof sha256 === 'string' ? [{ key, sha256 }] : []
+  return [...named, ...Object.values(value).flatMap(objectsIn)]
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'backups-under-load-'))
+  place = join(folder, 'place')
+  databases = await Promise.all(Array.from({ length: 1 + backups }, () => freshDatabase()))
+  original = await start(dataDir(), databases[0])
+  terms = await createConsentTerms(await connect(original), original.credentials.org_id)
+})
+afterAll(async () => {
+  for (const each of running) await each.stop()
+  await Promise.all(databases.map((each) => each.drop()))
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('backups under load and around a kill are whole: events, rows, and each object that an event names', async () => {
+  const created: { readonly id: string; readonly position: string }[] = []
+  for (let n = 0; n < backups; n += 1) {
+    const loaded = await load(original)
+    const { code, out, err } = await runPlatform(['backup', 'create', '--to', place, '--json'], {
+      ...backupKeys,
+      PLATFORM_DATA_DIR: dataDir(),
+    })
+    expect([code, err]).toEqual([0, ''])
+    created.push({ id: textAt(JSON.parse(out), 'id'), position: textAt(JSON.parse(out), 'position') })
+    expect(await loaded.stop()).toBeGreaterThan(2)
+    // The work that the load has left goes on after the start.
+    await original.kill()
+    original = await start(dataDir(), databases[0])
+  }
+
+  for (const [index, { id, position }] of created.entries()) {
+    const [to, database] = [join(folder, id), databases[index + 1]]
+    const env = { ...settingsOf(database), ...backupKeys }
+    const answer = ['--backup', id, ...(index === backups - 1 ? ['--accept-lost-erasures'] : [])]
+    const restored = await runPlatform(['backup', 'restore', '--from', place, '--to', to, ...answer], env)
+    expect([restored.code, restored.err]).toEqual([0, expect.not.stringContaining('platform:')])
+    const copy = await start(to, database)
+    const end = BigInt(position.split('/')[0] ?? '')
+    const [events, copied] = await Promise.all(
+      [original, copy].map(({ credentials }) => eventsUpTo(credentials.eventstore_url ?? '', end)),
+    )
+    expect(copied?.length).toBeGreaterThan(50)
+    expect(copied).toEqual(events)
+    const verified = await waitFor('equal read models', async () => {
+      const ended = await runPlatform(['projections', 'verify', '--all'], { ...env, PLATFORM_DATA_DIR: to })
+      return ended.code === 0 ? ended : undefined
+    })
+    expect(verified.err).toBe('')
+
+    const servers = await openAuditServers({ ...env, PLATFORM_DATA_DIR: to })
+    try {
+      const facts = await eventsOfAll(copy.credentials.eventstore_url ?? '')
+      const named = facts.flatMap(({ data }) => objectsIn(data)).filter(({ key }) => key.startsWith('images/'))
+      expect(named.length).toBeGreaterThan(2)
+      for (const { key, sha256 } of named)
+        expect(
+          createHash('sha256')
+            .update(await servers.objects.get(key))
+            .digest('hex'),
+        ).toBe(sha256)
+    } finally {
+      await servers.close()
+    }
+    await copy.stop()
+  }
+})
