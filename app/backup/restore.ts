@@ -37,7 +37,7 @@ export interface RestoredBackup {
   readonly events: number | null
   /** When the last restored event was recorded. */
   readonly facts_until: string | null
-  /** Keys of erased persons that newer backups name. */
+  /** Keys of erased persons that newer backups or the given file name. */
   readonly erasures: number
   /** Embedded servers whose port was taken on this machine. */
   readonly other_ports: readonly string[]
@@ -165,7 +165,7 @@ export function restoredText({
   return [
     `Backup ${backup} is restored in ${folder}: ${eventsText(events)} up to position ${position ?? 'none'}.`,
     `It has facts until ${facts_until ?? 'never'}. What came later is lost.`,
-    ...(erasures === 0 ? [] : [`${erasures} keys that newer backups name as destroyed are destroyed here too.`]),
+    ...(erasures === 0 ? [] : [`${erasures} keys of persons who were erased later are destroyed here too.`]),
     ...(other_ports.length === 0 ? [] : [`Ports that are taken here were replaced: ${other_ports.join(', ')}.`]),
     `${proof.events.toLocaleString('en')} events were verified. ${proof.equal} read models were filled, filled again and compared: ${proof.faults.length === 0 ? 'all are equal' : 'NOT all are equal'}.`,
     ...proof.faults.map((fault) => `FAULT ${fault}`),
