@@ -57,10 +57,10 @@ async function connect({ credentials }: PlatformProcess) {
 async function load(of: PlatformProcess): Promise<{ stop(): Promise<number> }> {
   const api = await connect(of)
   const picture = await photograph()
-  let isOver = false
+  const over = new AbortController()
   let accepted = 0
   const work = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const patientId = await consentedPatient(api, terms)
       await requestAssessment(api, assessmentBody(patientId, [picture]))
       accepted += 1
@@ -70,7 +70,7 @@ async function load(of: PlatformProcess): Promise<{ stop(): Promise<number> }> {
   workers.catch(() => undefined)
   return {
     async stop() {
-      isOver = true
+      over.abort()
       await workers
       return accepted
     },
