@@ -12,6 +12,7 @@ import { eventStoreNode } from './node/node-benchmarks.ts'
 import { deadMailServer } from './notifications/dead-mail-server.ts'
 import { eventToMail } from './notifications/event-to-mail.ts'
 import { sentMails } from './notifications/mails.ts'
+import { failingWork } from './operations/failing-work.ts'
 import { rebuildAll } from './projections/all-at-once.ts'
 import { readGrowth } from './projections/get-growth.ts'
 import { rebuildMemory, rebuildTime } from './projections/growth.ts'
@@ -51,6 +52,7 @@ export const benchmarks: readonly Benchmark[] = [
   accessLog,
   revokedTokens,
   openTasks,
+  failingWork,
   actorContexts,
   visibleAfter,
   eventFeed,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { startPlatformProcess } from '../../../app/demo/platform-process.ts'
+import type { Credentials } from '../../../app/credentials-file.ts'
 import { textAt } from '../../../app/demo/members.ts'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { createApiClient, requestToken } from '../../../test/support/raw-api.ts'
@@ -157,7 +158,10 @@ async function measured(scope: Scope, driver: Driver, side: Side): Promise<() =>
   return costOf(driver, await startedPlatform(scope, side), side)
 }
 
-async function startedPlatform(scope: Scope, side: Side): Promise<Service> {
+export async function startedPlatform(
+  scope: Scope,
+  side: Side,
+): Promise<Service & { readonly credentials: Credentials }> {
   const env = { LOG_LEVEL: 'warn', PROVIDER_RESULT_INITIAL_DELAY_MS: '0', BASE_URL: '', ...side.env }
   const platform = await scope.started(startPlatformProcess(join(scope.folder, side.name), env, undefined, side.main))
   const { credentials } = platform
@@ -172,7 +176,7 @@ async function startedPlatform(scope: Scope, side: Side): Promise<Service> {
   await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   const headers = { authorization: `Bearer ${token}` }
   const requests = await consentedRequests({ baseUrl, credentials, headers }, side.many)
-  return { pid: platform.pid, requests, webhookAtPort }
+  return { pid: platform.pid, credentials, requests, webhookAtPort }
 }
 
 function costOf(
