@@ -459,7 +459,8 @@ const settings = {
     },
   ),
   failedRetentionSeconds: setting('FAILED_RETENTION_SECONDS', integer(1, 315_360_000, 's'), '604800', {
-    meaning: 'How long the list of failed notifications shows them',
+    meaning:
+      'How long the list of failed notifications shows them, and operators see failed deliveries, notifications and AI reviews',
   }),
   notificationEventMaxAgeSeconds: setting('NOTIFICATION_EVENT_MAX_AGE_SECONDS', integer(1, 31_536_000, 's'), '86400', {
     meaning: 'Events recorded longer ago than this make no notification',
