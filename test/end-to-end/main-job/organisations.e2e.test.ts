@@ -357,6 +357,7 @@ const platformOnly = [
   'getRawAiReview',
   'getUserContact',
   'readFailureGroup',
+  'readOperationsSubject',
   'readWork',
   'rebuildProjection',
   'retryFailureGroup',
