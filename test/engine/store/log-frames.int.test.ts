@@ -112,9 +112,9 @@ test('the stored log has each event with its bytes, in its order, after a positi
   for await (const message of await openRawLog(connection.subscriptions, after)) {
     const frame = frameOf(message as Buffer)
     if (frame === undefined || frame.isUpTo(after) || frame.stream.startsWith('$')) continue
-    const { id, type, streamId, revision, position, dataBytes, metadataBytes } = frame.open()
+    const { id, type, streamId, revision, position, created, dataBytes, metadataBytes } = frame.open()
     if (!frame.isUpTo(upTo)) continue
-    opened.push({ id, type, stream: streamId, revision, position, dataBytes, metadataBytes })
+    opened.push({ id, type, stream: streamId, revision, position, created, dataBytes, metadataBytes })
   }
   expect(stored).toEqual(opened)
   expect(stored.map(({ type }) => type)).toEqual([...events().map(({ type }) => type), 'Ended'])

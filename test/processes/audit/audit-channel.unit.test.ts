@@ -18,6 +18,7 @@ describe('the audit channel', () => {
       {
         type: 'audit.emergency_access',
         occurredAt: at(0),
+        schemaVersion: 1,
         data: {
           access_id: accessLogIds.access,
           client_id: ids.client,

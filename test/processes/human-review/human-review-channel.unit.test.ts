@@ -51,7 +51,9 @@ describe('the human-review channel', () => {
       { status: 'cancelled', reason: 'superseded' },
     ],
   ] as const)('publishes %s with ids only', async (type, event, members) => {
-    expect(await published(event)).toEqual([{ type, data: { ...task, ...members }, occurredAt: expect.any(String) }])
+    expect(await published(event)).toEqual([
+      { type, data: { ...task, ...members }, occurredAt: expect.any(String), schemaVersion: 1 },
+    ])
   })
 
   it.each([taskFact('HumanReviewNotSelected'), taskFact('HumanReviewConsentConfirmed')])(

@@ -1,3 +1,4 @@
+import { ledgerPrefix } from '../../../contracts/clinical/erasure-ledger.ts'
 import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { observed, streamOfCall } from '../../engine/commands/decision-world.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
@@ -54,7 +55,11 @@ export function mortal<Deps extends UserDependencies & Partial<Pick<ProcessDepen
         const effect = ofVault[name]
         return effect === undefined ? live() : act(effect)
       }),
-      ...(objects && { objects: observed(objects, (name) => (name === 'put' ? act('ledger written') : live())) }),
+      ...(objects && {
+        objects: observed(objects, (name, [key]) =>
+          name === 'put' && String(key).startsWith(ledgerPrefix) ? act('ledger written') : live(),
+        ),
+      }),
       identityProvider: observed(identityProvider, (name) => (name === 'get' ? live() : act(`account: ${name}`))),
     },
   }

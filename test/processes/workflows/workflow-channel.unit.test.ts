@@ -42,7 +42,7 @@ describe('the workflow channel', () => {
     ['workflow.instance.cancelled', instanceFact('WorkflowInstanceCancelled'), { state: 'cancelled' }],
   ] as const)('publishes %s', async (type, event, members) => {
     expect(await published(event)).toEqual([
-      { type, data: { ...instance, ...members }, occurredAt: expect.any(String) },
+      { type, data: { ...instance, ...members }, occurredAt: expect.any(String), schemaVersion: 1 },
     ])
   })
 
