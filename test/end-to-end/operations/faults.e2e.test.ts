@@ -179,7 +179,7 @@ describe('operators', () => {
     for (const query of ['kind=other', 'process=other', 'step=other', 'state=due,other', 'other=1', 'failing_with=1'])
       expect([query, (await operator.call(`${base}/steps?${query}`)).status]).toEqual([query, 400])
     expect((await operator.call(`${base}/steps?state=due,other`)).body).toMatchObject({
-      errors: [{ pointer: '/state', detail: 'must be one of due, waiting, leased, failing, parked' }],
+      errors: [{ pointer: '/state', detail: 'must be one of due, waiting, leased, failing, parked, failed' }],
     })
     const unknown = '0190b0a0-0000-7000-8000-000000000001'
     for (const path of [`/steps/${unknown}`, `/groups/${unknown}`])
