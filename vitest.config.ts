@@ -32,11 +32,16 @@ const long = [
 
 /** Files that take long, most of it waiting. */
 const longest = [
-  'bad-days/stopped-servers.e2e.',
-  'tools/faults/faults.e2e.',
+  'apart/killed-reads.e2e.',
+  'hostile/event-loop.e2e.',
+  'bad-days/killed-erasures.e2e.',
+  'bad-days/lost-event-store.e2e.',
+  'backup/backups-under-load.e2e.',
+  'bad-days/killed-findings.e2e.',
+  'operations/faults.e2e.',
   'bad-days/rebuild.e2e.',
-  'bad-days/stopped-projector.e2e.',
-  'apart/killed-roles.e2e.',
+  'bad-days/sigkill.e2e.',
+  'bad-days/stopped-servers.e2e.',
   'main-job/webhook-deliveries.e2e.',
   'webhooks/endpoint-steps.int.',
   'store/leader-watch.int.',

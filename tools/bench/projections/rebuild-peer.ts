@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { Sealed } from '../../../engine/store/sealed.ts'
 import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
@@ -54,7 +55,7 @@ export const rebuildOverPeer: Benchmark = {
   },
 }
 
-/** Writes the log's events as lines of JSON, decrypted and without signatures. */
+/** Writes the log's events as lines of JSON, without signatures. Both sides store what is sealed as it is. */
 async function writeEvents({ store }: World, upTo: Position, file: string): Promise<void> {
   const filter = { streamPrefixes: [] }
   await pipeline(async function* () {
@@ -65,7 +66,15 @@ async function writeEvents({ store }: World, upTo: Position, file: string): Prom
       wants: () => true,
       batchSize: 1_000,
     })) {
-      for (const { stream, type, data } of events) yield `${JSON.stringify({ stream, type, data })}\n`
+      for (const { stream, type, data } of events) yield `${JSON.stringify({ stream, type, data: withSealedText(data) })}\n`
     }
   }, createWriteStream(file))
+}
+
+function withSealedText(data: object): object {
+  const members = Object.entries(data).map(([name, member]: [string, unknown]) => [
+    name,
+    member instanceof Sealed ? member.stored().toString('base64') : member,
+  ])
+  return Object.fromEntries(members)
 }
