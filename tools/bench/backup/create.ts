@@ -62,7 +62,8 @@ export const backupCreate: Benchmark = {
           goalNumber: '38',
           name: 'first backup of a log over a bare copy of its files',
           unit: 's',
-          goal: atMost(1.5),
+          // It reads back what it wrote.
+          goal: atMost(1.5, { reached: 2.9 }),
           ours: { name: 'backup create', measure: create },
           other: { name: 'read, hashed, written and synchronised', measure: bare },
         }),

@@ -66,13 +66,14 @@ async function writeEvents({ store }: World, upTo: Position, file: string): Prom
       wants: () => true,
       batchSize: 1_000,
     })) {
-      for (const { stream, type, data } of events) yield `${JSON.stringify({ stream, type, data: withSealedText(data) })}\n`
+      for (const { stream, type, data } of events)
+        yield `${JSON.stringify({ stream, type, data: withSealedText(data) })}\n`
     }
   }, createWriteStream(file))
 }
 
-function withSealedText(data: object): object {
-  const members = Object.entries(data).map(([name, member]: [string, unknown]) => [
+function withSealedText(data: unknown): object {
+  const members = Object.entries(data ?? {}).map(([name, member]: [string, unknown]) => [
     name,
     member instanceof Sealed ? member.stored().toString('base64') : member,
   ])
