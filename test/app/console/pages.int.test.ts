@@ -306,7 +306,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   it('write hostile names as texts', async () => {
     await person('hostile@example.org', ['operations:read', 'users:admin', 'auth:admin'])
     const page = await signedIn('/console/access', 'hostile@example.org')
-    expect(await page.getByTestId('user').textContent()).toBe(hostileName)
+    expect(await page.getByRole('banner').getByTestId('user').textContent()).toBe(hostileName)
     await page.getByTestId('role').filter({ hasText: 'hostile@example.org' }).waitFor()
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.title()).not.toBe('hit')
