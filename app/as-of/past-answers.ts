@@ -32,8 +32,9 @@ export function createPastAnswers(deps: PastDependencies): AsOf & { close(): Pro
     const headers = { authorization: 'Bearer past', 'x-admin-api-secret': secret }
     const { statusCode: status, body } = await running.run(past, async () => app.inject({ url, headers }))
     if (past.refusal !== undefined) throw past.refusal
-    // Without its read models the answer is one of the present, unless the path or the query is wrong.
-    if (past.tables === undefined && status !== 400) throw problem('path-not-supported')
+    // Without its read models the answer is one of the present, unless path, id or query are wrong.
+    const isWrong = status === 400 || (status === 404 && past.isRecord === true)
+    if (past.tables === undefined && !isWrong) throw problem('path-not-supported')
     if (status >= 500) throw problem('internal-error')
     const { patientIds: [patientId] = [], subjectUserId } = past.access ?? {}
     return { status, body: bodyOf(status, body), persons: { patientId, userId: subjectUserId ?? undefined } }

@@ -36,6 +36,8 @@ export interface Past {
   readonly tenant: TenantId
   readonly moment: Moment
   readonly client: PoolClient
+  /** The path is that of a record with answers of the past. */
+  isRecord?: boolean
   /** The connection with the read models of the moment. Undefined before they exist. */
   tables?: PoolClient
   /** The person of the answer was erased. */
@@ -77,6 +79,7 @@ export async function pastApplication(
   }
   const refuseOthers = async ({ routeOptions }: FastifyRequest): Promise<void> => {
     const path = routeOptions.config.documentedPath ?? ''
+    past().isRecord = path in pastSources
     if (!(path in pastSources || path in pastListsOfPatient)) throw problem('not-found')
   }
   return createApplication({

@@ -224,6 +224,7 @@ describe('the route', () => {
     expect(await codeOf({ at: closed(), path }, ['audit:read'])).toBe('insufficient-scope')
     expect(await codeOf({ at: closed(), path }, undefined, null)).toBe('org-required')
     expect((await ask({ at: closed(), path }, undefined, randomUUID())).body).toMatchObject({ status: 404 })
+    expect((await ask({ at: closed(), path: '/v1/clinical-api/patients/none' })).body).toMatchObject({ status: 404 })
     expect((await ask({ at: closed(), path: `${path}?org_id=${randomUUID()}` })).body).toMatchObject({ status: 404 })
   })
 
