@@ -254,7 +254,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'unopened-attempt-calls',
     fault: 'a step makes its call although its attempt was not appended',
     file: 'engine/processes/attempt.ts',
-    at: 'outsideCall / if 1 / .test',
+    at: 'attempted / if 1 / .test',
     becomes: 'false',
     caughtBy: {
       [startStep]: 'makes no call on a provider case that another instance has replaced',
