@@ -9,8 +9,8 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     name: 'key-limit-ignored',
     fault: 'one concurrency key gets a worker for each of its rows',
     file: 'engine/processes/claim-statements.ts',
-    at: "claimStatement / 'limit coalesce(known.room, $13::integer)'",
-    becomes: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
+    at: 'quotaValues / return / .argument',
+    becomes: '[[], [], [], [], 1_000]',
     caughtBy: {
       [claims]: 'takes the oldest rows of each key, as many as the key may have',
       [quotas]: 'a receiver that hangs holds up no other receiver and no other process',
