@@ -19,10 +19,10 @@ import { channels, processes } from '../processes/registry.ts'
 import { startSealing, type Sealing } from '../processes/sealing/sealing.ts'
 import { firstOrigin } from '../contracts/audit/log-record.ts'
 import { createRelay, type RelayStatus } from '../engine/relay/relay.ts'
-import { bindProcess } from '../engine/processes/bound-process.ts'
+import { bindProcess } from '../engine/processes/process.ts'
 import { createClaimsPool } from '../engine/processes/claims-pool.ts'
 import type { Listeners } from '../engine/processes/wake-ups.ts'
-import { createWorkers } from '../engine/processes/workers.ts'
+import { Workers } from '../engine/processes/workers.ts'
 import { createDeliveryBodies } from '../processes/webhooks/delivery-body.ts'
 import type { ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventFilter } from '../engine/store/subscription-options.ts'
@@ -125,7 +125,7 @@ export function startProcessor({
   }
   const claims = createClaimsPool({ url: databaseUrl, logger })
   stop.onStop('resources', 'claims', () => claims.end())
-  const workers = createWorkers({
+  const workers = new Workers({
     eventStore: store,
     pool: claims,
     processes: processes.map((process) => bindProcess(process, deps)),

@@ -95,7 +95,8 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
         and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
       returning key, step, failures, ended_leases
     )
-    select due.*, claimed.failures, claimed.ended_leases from claimed join due using (key, step) order by due.due_ms`
+    select key, step, org_id as "orgId", due_ms as "dueMs", payload, lane as "concurrencyKey", failures, is_failing as "isFailing", ended_leases as "endedLeases"
+    from claimed join due using (key, step) order by due_ms`
 }
 
 /**
@@ -127,17 +128,19 @@ export function quotaValues({ known, others }: KeyQuotas): unknown[] {
   ]
 }
 
-/** A claim of a row by the statement that writes it. */
-export interface NewClaim {
+/** A row that the statement that writes it may claim. */
+export interface Taking {
   readonly process: string
   readonly key: string
   readonly step: string
   /** RFC 3339. */
   readonly leaseUntil: string
+  /** Called once, with whether the row is claimed. Undefined: nobody knows. */
+  readonly settle: (isClaimed: boolean | undefined) => void
 }
 
-/** A row that has a claim already is left to `claimStatement`. `settle` gets the names of the claims (`nameOfClaim`). */
-export function claimsAddition(worker: string, claims: readonly NewClaim[], settle: Addition['settle']): Addition {
+/** A row that has a claim already is left to `claimStatement`. */
+export function claimsAddition(worker: string, takings: readonly Taking[]): Addition {
   return {
     columns: [
       ['process', 'text'],
@@ -146,15 +149,19 @@ export function claimsAddition(worker: string, claims: readonly NewClaim[], sett
       ['worker', 'text'],
       ['lease_until', 'timestamptz'],
     ],
-    rows: claims.map(({ leaseUntil: end, ...row }) => ({ ...row, worker, lease_until: end })),
+    rows: takings.map(({ process, key, step, leaseUntil }) => ({
+      process,
+      key,
+      step,
+      worker,
+      lease_until: leaseUntil,
+    })),
     text: (source) =>
       `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
        select x.process, x.key, x.step, x.worker, x.lease_until, '-infinity', 0, 0, 0 from ${source}
        on conflict (process, key, step) do nothing returning concat_ws(' ', process, step, key) as added`,
-    settle,
+    settle(added) {
+      for (const { process, step, key, settle } of takings) settle(added?.includes(`${process} ${step} ${key}`))
+    },
   }
-}
-
-export function nameOfClaim({ process, step, key }: NewClaim): string {
-  return `${process} ${step} ${key}`
 }

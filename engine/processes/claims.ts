@@ -2,12 +2,11 @@ import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
 import { contractVersion } from '../../platform/http/common-headers.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
-import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { claimStatement, isOver, nextDueStatement, quotaValues } from './claim-statements.ts'
 import type { KeyQuotas } from './concurrency-keys.ts'
-import type { TodoRow } from './process.ts'
+import type { BoundProcess, TodoRow } from './process.ts'
 
 /** A due row that this worker may work off. */
 export interface Claimed {
@@ -30,8 +29,9 @@ export interface Completion {
   readonly failures: number
   /** The streams contain the result. */
   readonly isDone: boolean
-  /** Why the last run failed or was put off. Null if it did not; undefined if nothing ran, or another attempt runs. */
-  readonly error?: ErrorSummary | null | undefined
+  /** Whether the last run failed or was put off. Undefined if nothing ran, or another attempt runs. */
+  readonly isFailed?: boolean
+  readonly error?: ErrorSummary
   /** When the run ended. */
   readonly endedAt?: Date
   /** The last run threw. */
@@ -44,70 +44,54 @@ export interface Parking {
   readonly retrySeconds: number
 }
 
-const usualParking: Parking = { after: 20, retrySeconds: 3_600 }
+export const usualParking: Parking = { after: 20, retrySeconds: 3_600 }
 
-interface ClaimedRow {
-  key: string
-  step: string
-  org_id: string | null
-  due_ms: number
-  payload: unknown
-  lane: string
-  failures: number
-  is_failing: boolean
-  ended_leases: Date[]
-}
+type ClaimedRow = Omit<TodoRow, 'dueAt'> &
+  Omit<Claimed, 'todo' | 'endedLeases'> & { readonly dueMs: number; readonly endedLeases: readonly Date[] }
 
 /** A row keeps this many ends of leases: a process that dies at each start must not let it grow. */
 const mostEndedLeases = 8
 
 /** Each column keeps its value if nothing ran. `$4` is the version of this program. */
 const failureColumns = [
-  ['error_class', 'x.error_class'],
-  ['error_code', 'x.error_code'],
-  ['error_host', 'x.error_host'],
-  ['first_failed_at', 'case when x.is_failed then coalesce(c.first_failed_at, x.failed_at) end'],
-  ['last_failed_at', 'case when x.is_failed then x.failed_at end'],
-  ['failed_version', 'case when x.is_failed then $4::text end'],
-  ['thrown', 'case when x.is_thrown then c.thrown + 1 else 0 end'],
-  ['is_parked', 'x.is_thrown and c.thrown + 1 >= $5::integer'],
+  ['error_class', "x.error->>'class'"],
+  ['error_code', "x.error->>'code'"],
+  ['error_host', "x.error->>'host'"],
+  ['first_failed_at', 'case when x."isFailed" then coalesce(c.first_failed_at, x."endedAt") end'],
+  ['last_failed_at', 'case when x."isFailed" then x."endedAt" end'],
+  ['failed_version', 'case when x."isFailed" then $4::text end'],
+  ['thrown', 'case when x."isThrown" then c.thrown + 1 else 0 end'],
+  ['is_parked', 'x."isThrown" is true and c.thrown + 1 >= $5::integer'],
 ]
-  .map(([column, value]) => `${column} = case when x.is_failed is null then c.${column} else ${value} end`)
+  .map(([column, value]) => `${column} = case when x."isFailed" is null then c.${column} else ${value} end`)
   .join(', ')
-
-/** Connections for claims. `Pool` or a connection in a transaction. */
-type Connection = Pick<Pool, 'query'>
 
 /**
  * The claims of one process: which worker is at which row of its to-do list. They are outside the schema of the list,
  * so they outlive a list that is filled again. A list of another version is left alone: its rows may mean other things.
  */
 export class Claims {
-  readonly #pool: Connection
+  readonly #pool: Pick<Pool, 'query'>
   readonly #process: string
-  readonly #list: Pick<Projector, 'name' | 'version'>
+  readonly #list: BoundProcess['list']
   readonly #steps: readonly string[]
   readonly #worker: { readonly id: string }
   readonly #todo: string
   readonly #parking: Parking
 
   constructor(
-    pool: Connection,
-    process: {
-      readonly name: string
-      readonly list: Pick<Projector, 'name' | 'version'>
-      readonly steps: readonly string[]
-    },
+    pool: Pick<Pool, 'query'>,
+    { name, list, steps }: Pick<BoundProcess, 'name' | 'list'> & { readonly steps: object },
     worker: { readonly id: string },
-    parking: Parking = usualParking,
+    parking = usualParking,
   ) {
     this.#pool = pool
-    this.#process = process.name
-    this.#list = process.list
-    this.#steps = process.steps
+    this.#process = name
+    this.#list = list
+    this.#steps = Object.keys(steps)
     this.#worker = worker
     this.#parking = parking
-    this.#todo = `${quoted(process.list.name)}.todo`
+    this.#todo = `${quoted(list.name)}.todo`
   }
 
   /** Whether the list contains all events up to there. */
@@ -120,28 +104,28 @@ export class Claims {
     return rowCount === 1
   }
 
-  /** Takes up to `limit` due rows, up to `failing` of those that fail. With quotas, the list has concurrency keys, and no key gets more than its quota. */
+  /**
+   * Takes up to `limit` due rows, up to `failing` of those that fail. With quotas, the list has concurrency keys, and no
+   * key gets more than its quota.
+   */
   async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas, failing = limit): Promise<Claimed[]> {
-    const { others, unhealthy, known } = quotas ?? { others: limit, unhealthy: 0, known: [] }
     const { name, version } = this.#list
     const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
     const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, quotas !== undefined), [
       ...values,
-      ...quotaValues({ others, unhealthy, known }),
-      unhealthy,
+      ...quotaValues(quotas ?? withoutKeys(limit)),
+      quotas?.unhealthy ?? 0,
       failing,
     ])
-    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, is_failing, ended_leases }) => ({
-      todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
-      concurrencyKey: lane,
-      failures,
-      isFailing: is_failing,
-      endedLeases: ended_leases.map((end) => end.toISOString()),
+    return rows.map(({ key, step, orgId, dueMs, payload, endedLeases, ...claim }) => ({
+      ...claim,
+      todo: { key, step, orgId, dueAt: new Date(dueMs), payload },
+      endedLeases: endedLeases.map((end) => end.toISOString()),
     }))
   }
 
   /** Extends a lease. False if the claim belongs to another worker, or has another lease. */
-  async prolong({ key, step }: Pick<TodoRow, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
+  async prolong({ key, step }: TodoRow, from: string, to: string): Promise<boolean> {
     const { rowCount } = await this.#query(
       'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
       [this.#process, this.#worker.id, key, step, from, to],
@@ -150,70 +134,29 @@ export class Claims {
   }
 
   /** Gives rows back, unless another worker has taken them over. */
-  async complete(completions: readonly Completion[], via = this.#pool): Promise<void> {
-    const rows = completions.map(
-      ({ key, step, notBefore, fence, failures, isDone, error, isThrown = false, endedAt = notBefore }) => ({
-        key,
-        step,
-        not_before: notBefore,
-        fence_commit: fence?.commit.toString() ?? null,
-        fence_prepare: fence?.prepare.toString() ?? null,
-        failures,
-        is_done: isDone,
-        is_failed: error === undefined ? null : error !== null,
-        error_class: error?.class ?? null,
-        error_code: error?.code ?? null,
-        error_host: error?.host ?? null,
-        failed_at: endedAt,
-        is_thrown: isThrown,
-      }),
-    )
+  async complete(completions: readonly Completion[]): Promise<void> {
+    const { after, retrySeconds } = this.#parking
+    const rows = JSON.stringify(completions, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
     await this.#query(
-      `update runtime.claims c set lease_until = '-infinity', failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
-         fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare),
-         not_before = case when x.is_thrown and c.thrown + 1 >= $5::integer then x.failed_at + make_interval(secs => $6::integer) else x.not_before end,
+      `update runtime.claims c set lease_until = '-infinity', failures = x.failures, ended_leases = case when x."isDone" then '{}' else c.ended_leases end,
+         fence_commit = coalesce((x.fence->>'commit')::numeric, c.fence_commit), fence_prepare = coalesce((x.fence->>'prepare')::numeric, c.fence_prepare),
+         not_before = case when x."isThrown" and c.thrown + 1 >= $5::integer then x."endedAt" + make_interval(secs => $6::integer) else x."notBefore" end,
          ${failureColumns}
-       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean,
-         is_failed boolean, error_class text, error_code text, error_host text, failed_at timestamptz, is_thrown boolean)
+       from json_to_recordset($3::json) as x(key text, step text, "notBefore" timestamptz, fence json, failures integer, "isDone" boolean,
+         "isFailed" boolean, error json, "endedAt" timestamptz, "isThrown" boolean)
        where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [
-        this.#process,
-        this.#worker.id,
-        JSON.stringify(rows),
-        contractVersion,
-        this.#parking.after,
-        this.#parking.retrySeconds,
-      ],
-      via,
+      [this.#process, this.#worker.id, rows, contractVersion, after, retrySeconds],
     )
   }
 
   /** When a row may next become claimable by time alone; undefined if none waits for a time. */
   async nextDue(now: Date, quotas?: KeyQuotas): Promise<Date | undefined> {
     const { name, version } = this.#list
-    const { rows } = await this.#query<{ next_ms: number | null }>(nextDueStatement(this.#todo, quotas !== undefined), [
-      name,
-      this.#process,
-      now,
-      this.#steps,
-      version,
-      ...quotaValues(quotas ?? { others: 1, unhealthy: 0, known: [] }),
-    ])
+    const values = [name, this.#process, now, this.#steps, version, ...quotaValues(quotas ?? withoutKeys(1))]
+    const statement = nextDueStatement(this.#todo, quotas !== undefined)
+    const { rows } = await this.#query<{ next_ms: number | null }>(statement, values)
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
-  }
-
-  /**
-   * Ends the claims of earlier runs of this instance. They have died: only one process at a time has the identity of an
-   * instance. The rows keep the ends of the leases, by which a step recognises the attempts of those runs.
-   */
-  async endThoseOf(instance: string): Promise<void> {
-    await this.#query(
-      `update runtime.claims set lease_until = '-infinity',
-         ended_leases = (ended_leases || lease_until)[greatest(1, cardinality(ended_leases) + 2 - ${mostEndedLeases}):]
-       where process = $1 and starts_with(worker, $2) and worker <> $3 and lease_until > '-infinity'`,
-      [this.#process, `${instance}/`, this.#worker.id],
-    )
   }
 
   /** Forgets claims whose rows the list has removed. False if no claim of the process is left. */
@@ -235,11 +178,24 @@ export class Claims {
     return rows[0]?.is_left ?? true
   }
 
-  #query<Row extends QueryResultRow>(
-    text: string,
-    values: readonly unknown[],
-    via = this.#pool,
-  ): Promise<QueryResult<Row>> {
-    return via.query<Row>(prepared(text, values))
+  #query<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
+    return this.#pool.query<Row>(prepared(text, values))
   }
+}
+
+function withoutKeys(others: number): KeyQuotas {
+  return { others, unhealthy: 0, known: [] }
+}
+
+/**
+ * Ends the claims of earlier runs of an instance. They have died: only one process at a time has the identity of an
+ * instance. The rows keep the ends of the leases, by which a step recognises the attempts of those runs.
+ */
+export async function endClaimsOf(instance: string, worker: string, pool: Pick<Pool, 'query'>): Promise<void> {
+  await pool.query(
+    `update runtime.claims set lease_until = '-infinity',
+       ended_leases = (ended_leases || lease_until)[greatest(1, cardinality(ended_leases) + 2 - ${mostEndedLeases}):]
+     where starts_with(worker, $1) and worker <> $2 and lease_until > '-infinity'`,
+    [`${instance}/`, worker],
+  )
 }

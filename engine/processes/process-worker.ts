@@ -4,14 +4,13 @@ import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Tracer } from '../../platform/kit/tracing.ts'
-import type { BoundProcess } from './bound-process.ts'
-import type { NewClaim } from './claim-statements.ts'
+import type { Taking } from './claim-statements.ts'
 import { Claims, type Claimed, type Completion, type Parking } from './claims.ts'
 import { ConcurrencyKeys, type ReceiverVerdict } from './concurrency-keys.ts'
 import { HeardRows } from './heard-rows.ts'
-import type { TodoRow } from './process.ts'
+import type { BoundProcess, BoundStep, TodoRow } from './process.ts'
 import { retryUntilDone } from './retry-until-done.ts'
-import { completionOf, limitsWithin, runStep, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
+import { completionOf, runStep, termUntil, type StepResult, type Term } from './step-run.ts'
 import { inStepSpan } from './step-span.ts'
 import { leaseUntil } from './step-timing.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
@@ -19,38 +18,34 @@ import { rowsIn, type ListNews } from './wake-ups.ts'
 import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
-interface ProcessWorkerOptions {
-  readonly pool: Pool
-  /** Its id may change before the first claim. */
-  readonly worker: { readonly id: string }
-  readonly logger: Logger
+/** The settings that all workers share. */
+export interface WorkerSettings {
   readonly now: () => Date
   readonly random: () => number
+  /**
+   * Milliseconds after which a worker looks for rows without news. While this instance fills the list and no other
+   * instance listens, it looks every 15 seconds.
+   */
   readonly pollMs: number
+  readonly stepTimeoutMs: number
+  /** Longer than the time limit, at most 60,000. */
+  readonly stepLeaseMs: number
+  readonly parking: Parking
+  readonly tracer: Tracer
+}
+
+interface ProcessWorkerOptions extends WorkerSettings {
+  readonly pool: Pool
+  readonly logger: Logger
+  /** Its id may change before the first claim. */
+  readonly worker: { readonly id: string }
   /** Whether this instance hears of every new row in memory now. Then it polls seldom. */
   readonly hearsOf: () => boolean
   readonly budget: WorkerBudget
-  readonly stepTimeoutMs: number
-  readonly stepLeaseMs: number
-  readonly parking: Parking | undefined
-  readonly tracer: Tracer
   /** Aborts when no further step is to begin. */
   readonly closing: AbortSignal
   /** Aborts steps. */
   readonly aborting: AbortSignal
-}
-
-/** A row that the statement that writes it may claim. */
-export interface Taking {
-  readonly claim: NewClaim
-  /** Called once, with whether the row is claimed. Undefined: nobody knows. */
-  readonly settle: (isClaimed: boolean | undefined) => void
-}
-
-/** The lease of a claim, RFC 3339, and the limits of a step under it. */
-interface Term {
-  readonly until: string
-  readonly limits: Omit<StepLimits, 'signal'>
 }
 
 /**
@@ -77,7 +72,7 @@ export class ProcessWorker implements BudgetMember {
   readonly process: BoundProcess
   readonly #options: ProcessWorkerOptions
   readonly #claims: Claims
-  readonly #keys: ConcurrencyKeys | undefined
+  readonly #keys?: ConcurrencyKeys
   readonly #wakeUp = new WakeUpSignal()
   readonly #steps = new Set<Promise<void>>()
   /** Steps that claims under way may begin. */
@@ -106,14 +101,8 @@ export class ProcessWorker implements BudgetMember {
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
     this.#options = options
-    this.#claims = new Claims(
-      options.pool,
-      { ...process, steps: [...process.steps.keys()] },
-      options.worker,
-      options.parking,
-    )
-    this.#keys =
-      process.concurrency === undefined ? undefined : new ConcurrencyKeys(process.concurrency, options.random)
+    this.#claims = new Claims(options.pool, process, options.worker, options.parking)
+    if (process.concurrency !== undefined) this.#keys = new ConcurrencyKeys(process.concurrency, options.random)
     options.budget.add(this)
   }
 
@@ -135,7 +124,7 @@ export class ProcessWorker implements BudgetMember {
     let isDue = news === 'unknown' || news.unnamed.some((dueMs) => dueMs <= nowMs)
     if (news !== 'unknown')
       for (const { key, step: named, ...told } of news.rows)
-        for (const step of named === undefined ? this.process.steps.keys() : [named])
+        for (const step of named === undefined ? Object.keys(this.process.steps) : [named])
           if (this.#heard.hear({ key, step }, told, nowMs)) isDue = true
     if (isDue) this.wakeForNewRows()
     else this.wakeUp()
@@ -150,14 +139,17 @@ export class ProcessWorker implements BudgetMember {
     const mayOlderWait = this.#news > this.#seen
     if (!this.#mayTake || mayOlderWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
     const at = now()
-    const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && this.process.steps.has(step))
+    const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && Object.hasOwn(this.process.steps, step))
     const rows = due.slice(0, Math.max(0, budget.roomFor(this)))
     const lease = leaseUntil(at, stepLeaseMs)
     return rows.map((todo) => {
       const settled = Promise.withResolvers<void>()
       this.#steps.add(settled.promise)
       return {
-        claim: { process: this.process.name, key: todo.key, step: todo.step, leaseUntil: lease },
+        process: this.process.name,
+        key: todo.key,
+        step: todo.step,
+        leaseUntil: lease,
         settle: (isClaimed) => {
           this.#steps.delete(settled.promise)
           settled.resolve()
@@ -172,11 +164,6 @@ export class ProcessWorker implements BudgetMember {
 
   wakeUp(): void {
     this.#wakeUp.send()
-  }
-
-  /** Ends the claims of earlier runs of the instance. */
-  async takeOverFrom(instance: string): Promise<void> {
-    await this.#claims.endThoseOf(instance)
   }
 
   /** Works until the workers close, but claims nothing before the list contains the log up to `head`. */
@@ -287,7 +274,7 @@ export class ProcessWorker implements BudgetMember {
 
   /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
-    const term = this.#termOf(lease)
+    const term = termUntil(lease, this.#options.now(), this.#options)
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
       else this.#giveBackUnrun(claim)
@@ -298,12 +285,6 @@ export class ProcessWorker implements BudgetMember {
     this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
     this.#giveBackMs = 0
     this.wakeForNewRows()
-  }
-
-  /** Undefined if the lease has too little left. */
-  #termOf(until: string): Term | undefined {
-    const limits = limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)
-    return limits === undefined ? undefined : { until, limits }
   }
 
   #begin(claimed: Claimed, term: Term): void {
@@ -323,10 +304,10 @@ export class ProcessWorker implements BudgetMember {
   async #work(claimed: Claimed, first: Term): Promise<void> {
     const { logger, now, random } = this.#options
     const { todo, concurrencyKey } = claimed
-    const step = this.process.steps.get(todo.step)
+    const step = this.process.steps[todo.step]
     if (step === undefined) return
     this.#keys?.begin(concurrencyKey, now())
-    const { result, failures, until } = await this.#run(step, claimed, first)
+    const { result, failures, leaseUntil: until } = await this.#run(step, claimed, first)
     const work = { process: this.process.name, step: todo.step }
     if ('error' in result) {
       logger.warn({ ...work, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
@@ -351,18 +332,16 @@ export class ProcessWorker implements BudgetMember {
     step: BoundStep,
     { todo, failures: before, endedLeases }: Claimed,
     first: Term,
-  ): Promise<{ readonly result: StepResult; readonly failures: number; readonly until: string }> {
-    const { aborting, now, tracer } = this.#options
+  ): Promise<{ readonly result: StepResult; readonly failures: number; readonly leaseUntil: string }> {
+    const { aborting, closing, now, tracer } = this.#options
     let failures = before
     let term = first
     for (;;) {
-      const { until, limits } = term
-      const surroundings = { now, leaseUntil: until, endedLeases, mayCallAgain: !this.#options.closing.aborted }
-      const result = await inStepSpan(tracer, this.process.name, todo, () =>
-        runStep(step, todo, surroundings, { ...limits, signal: aborting }),
-      )
-      const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
-      if (next === undefined) return { result, failures, until: term.until }
+      const limits = term
+      const surroundings = { now, endedLeases, mayCallAgain: !closing.aborted, signal: aborting }
+      const result = await inStepSpan(tracer, this.process.name, todo, () => runStep(step, todo, surroundings, limits))
+      const next = continues(result) ? await this.#prolonged(todo, limits.leaseUntil) : undefined
+      if (next === undefined) return { result, failures, leaseUntil: limits.leaseUntil }
       failures = 0
       term = next
     }
@@ -372,15 +351,15 @@ export class ProcessWorker implements BudgetMember {
    * A term with the whole time limit. Extends the lease if necessary. Undefined if the workers close or the claim is
    * lost.
    */
-  async #prolonged({ key, step }: TodoRow, until: string): Promise<Term | undefined> {
+  async #prolonged(todo: TodoRow, until: string): Promise<Term | undefined> {
     const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
     if (closing.aborted) return undefined
-    const term = this.#termOf(until)
-    if (term?.limits.timeoutMs === stepTimeoutMs) return term
+    const term = termUntil(until, now(), this.#options)
+    if (term?.timeoutMs === stepTimeoutMs) return term
     const longer = leaseUntil(now(), stepLeaseMs)
     // After a failure of the database the step ends here. The row is given back when the database answers again.
-    const isOurs = await this.#claims.prolong({ key, step }, new Date(until), new Date(longer)).catch(() => false)
-    return isOurs && !closing.aborted ? this.#termOf(longer) : undefined
+    const isOurs = await this.#claims.prolong(todo, until, longer).catch(() => false)
+    return isOurs && !closing.aborted ? termUntil(longer, now(), this.#options) : undefined
   }
 }
 

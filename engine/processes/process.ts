@@ -82,3 +82,21 @@ export interface Process<Deps, T extends Table = Table> {
   readonly steps: Readonly<Record<string, Step<Deps>>>
   readonly concurrency?: (deps: Deps) => ConcurrencyLimits
 }
+
+export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
+
+/** A process with what its steps need, so that processes of different needs share the workers. */
+export interface BoundProcess {
+  readonly name: string
+  readonly list: Pick<Projector, 'name' | 'version'>
+  readonly steps: Readonly<Record<string, BoundStep>>
+  readonly concurrency?: ConcurrencyLimits | undefined
+}
+
+export function bindProcess<Deps>({ name, list, steps, concurrency }: Process<Deps>, deps: Deps): BoundProcess {
+  const bound = Object.entries(steps).map(([each, step]): [string, BoundStep] => [
+    each,
+    (todo, context) => step(todo, deps, context),
+  ])
+  return { name, list, steps: Object.fromEntries(bound), concurrency: concurrency?.(deps) }
+}

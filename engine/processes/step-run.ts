@@ -1,12 +1,13 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
-import { errorOf, type ErrorSummary } from '../../platform/outbound/error-of.ts'
+import { errorOf } from '../../platform/outbound/error-of.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
 import type { Claimed, Completion } from './claims.ts'
-import type { StepContext, StepOutcome, TodoRow } from './process.ts'
+import type { BoundStep, StepContext, StepOutcome, TodoRow } from './process.ts'
 
-export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
-
-export interface StepLimits {
+/** A lease, and the limits of a step under it. */
+export interface Term {
+  /** The end of the lease, RFC 3339. */
+  readonly leaseUntil: string
   /** Until the signal of the step aborts, in milliseconds. */
   readonly timeoutMs: number
   /**
@@ -14,21 +15,20 @@ export interface StepLimits {
    * that its stream has then.
    */
   readonly abandonMs: number
-  /** Aborts when the workers stop. */
-  readonly signal: AbortSignal
 }
 
 /**
- * The limits of a step under a lease that has `leftMs` left: its claim may have waited for the database. If the step
- * outlived its lease, two workers would make the same call at once. Undefined if too little is left.
+ * A claim may have waited for the database, so its lease may have little left. If the step outlived its lease, two
+ * workers would make the same call at once. Undefined if too little is left.
  */
-export function limitsWithin(
-  leftMs: number,
+export function termUntil(
+  leaseUntil: string,
+  now: Date,
   { stepTimeoutMs, stepLeaseMs }: { readonly stepTimeoutMs: number; readonly stepLeaseMs: number },
-): Omit<StepLimits, 'signal'> | undefined {
-  const abandonMs = Math.min(stepLeaseMs, leftMs)
+): Term | undefined {
+  const abandonMs = Math.min(stepLeaseMs, Date.parse(leaseUntil) - now.getTime())
   const timeoutMs = Math.min(stepTimeoutMs, abandonMs - (stepLeaseMs - stepTimeoutMs) / 2)
-  return timeoutMs > 0 ? { timeoutMs, abandonMs } : undefined
+  return timeoutMs > 0 ? { leaseUntil, timeoutMs, abandonMs } : undefined
 }
 
 const afterError = { firstMs: 200, mostMs: 60_000 }
@@ -36,13 +36,14 @@ const afterNothing = { firstMs: 100, mostMs: 10_000 }
 
 export type StepResult = StepOutcome | { readonly error: unknown }
 
-/** Runs a step within its limits. Never rejects. */
+/** Runs a step within its limits. Never rejects. The `signal` aborts when the workers stop. */
 export async function runStep(
   step: BoundStep,
   todo: TodoRow,
-  surroundings: Omit<StepContext, 'signal' | 'hasTime'>,
-  { timeoutMs, abandonMs, signal }: StepLimits,
+  surroundings: Omit<StepContext, 'hasTime' | 'leaseUntil'>,
+  { leaseUntil, timeoutMs, abandonMs }: Term,
 ): Promise<StepResult> {
+  const { signal } = surroundings
   const begunMs = performance.now()
   const hasTime = (): boolean => performance.now() - begunMs < timeoutMs / 2
   const stopping = new AbortController()
@@ -59,7 +60,8 @@ export async function runStep(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    return await Promise.race([step(todo, { ...surroundings, signal: stopping.signal, hasTime }), abandonment.promise])
+    const context = { ...surroundings, leaseUntil, signal: stopping.signal, hasTime }
+    return await Promise.race([step(todo, context), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
       return { kind: 'retry', after: error.retryAfterMs ?? 1_000, reason: 'circuit_open' }
@@ -72,10 +74,11 @@ export async function runStep(
 }
 
 /** For operators. A step that waits for another attempt has neither failed nor succeeded. */
-function failureOf(result: StepResult): ErrorSummary | null | undefined {
-  if ('error' in result) return errorOf(result.error)
-  if (result.kind === 'wait') return undefined
-  return result.kind === 'retry' ? { class: 'put_off', code: result.reason, host: null } : null
+function failureOf(result: StepResult): Pick<Completion, 'isFailed' | 'isThrown' | 'error'> {
+  if ('error' in result) return { isFailed: true, isThrown: true, error: errorOf(result.error) }
+  if (result.kind === 'wait') return {}
+  if (result.kind === 'done') return { isFailed: false }
+  return { isFailed: true, error: { class: 'put_off', code: result.reason, host: null } }
 }
 
 /** When the row may be claimed again, and which position its list must have passed before. */
@@ -85,12 +88,12 @@ export function completionOf(
   now: Date,
   random: () => number,
 ): Completion {
-  const row = { key, step, fence: undefined, isDone: false, error: failureOf(result), endedAt: now }
+  const row = { key, step, fence: undefined, isDone: false, ...failureOf(result), endedAt: now }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   const later = (backoff: typeof afterError): Completion => {
     return { ...row, notBefore: after(backoffMs(backoff, failures + 1, random)), failures: failures + 1 }
   }
-  if ('error' in result) return { ...later(afterError), isThrown: true }
+  if ('error' in result) return later(afterError)
   // A wait is no success: a step that throws once per lease must still be tried less and less often.
   if (result.kind === 'wait') return { ...row, notBefore: result.until, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), failures: 0 }

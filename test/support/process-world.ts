@@ -262,10 +262,10 @@ export function workOff(
 ): Promise<StepResult> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
-  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000), endedLeases: [], mayCallAgain }
+  const surroundings = { now: world.now, endedLeases: [], mayCallAgain, signal }
   return runStep((due, context) => step(due, deps, context), todo, surroundings, {
+    leaseUntil: leaseUntil(world.now(), 20_000),
     timeoutMs: 30_000,
     abandonMs: 40_000,
-    signal,
   })
 }

@@ -32,8 +32,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'claim-unfenced',
     fault: 'a row is processed again before its list has read the events of the step',
     file: 'engine/processes/claims.ts',
-    at: "Claims / 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)'",
-    becomes: 'fence_commit = c.fence_commit',
+    at: "Claims / complete / 'coalesce((x.fence->>'commit')::numeric, c.fence_commit)'",
+    becomes: 'c.fence_commit',
     caughtBy: { [workers]: 'do not run a step again before its list contains the event that it appended' },
   },
   {
@@ -73,9 +73,9 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'lease-outlived',
     fault: 'a step whose claim waited for the database is still in its call when another worker makes the same call',
-    file: 'engine/processes/process-worker.ts',
-    at: 'ProcessWorker / #termOf / limitsWithin()',
-    becomes: 'limitsWithin($arguments.1.stepLeaseMs, $arguments.1)',
+    file: 'engine/processes/step-run.ts',
+    at: 'termUntil / min() 1 / .arguments.1',
+    becomes: 'Infinity',
     caughtBy: {
       'test/engine/processes/slow-claims.int.test.ts': [
         'has only the time that its lease has left',

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
-import type { StepOutcome } from '../../../engine/processes/process.ts'
-import { createWorkers, type Workers } from '../../../engine/processes/workers.ts'
+import { bindProcess, type StepOutcome } from '../../../engine/processes/process.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
@@ -69,7 +68,7 @@ async function leasesOf(
         : outcome
     },
   }
-  workers = createWorkers({
+  workers = new Workers({
     eventStore: store,
     pool: claimsPool,
     processes: [bindProcess(reminders, deps)],

@@ -33,7 +33,7 @@ const lease = new Date(now.getTime() + 20_000)
 const at = (ms: number) => new Date(now.getTime() + ms)
 
 function claimsOf({ version = 1, worker = `worker ${randomUUID()}` } = {}): Claims {
-  return new Claims(pool, { name: 'errands', list: { name: 'errand_list', version }, steps: ['run'] }, { id: worker })
+  return new Claims(pool, { ...errands, list: { ...errands.list, version } }, { id: worker })
 }
 
 /** Inserts so many rows of a concurrency key, a millisecond apart. The last one is due at `until`. */
@@ -210,11 +210,7 @@ describe('a claim of a list with concurrency keys', () => {
     try {
       const claimed = await Promise.all(
         Array.from({ length: 4 }, async (_, index) => {
-          const claims = new Claims(
-            several,
-            { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] },
-            { id: `worker-${index}` },
-          )
+          const claims = new Claims(several, errands, { id: `worker-${index}` })
           return claims.claim(64, now, lease, quotasOf([], { others: 4 }))
         }),
       )

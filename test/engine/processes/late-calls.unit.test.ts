@@ -43,9 +43,9 @@ function run(): Promise<StepResult> {
   const now = new Date('2026-03-01T10:00:00.000Z')
   const cause = { eventId: ids.event, correlationId: ids.event }
   const row = { step: 'call', key: ids.event, orgId: ids.org, dueAt: now, payload: { cause } }
-  const surroundings = { now: () => now, leaseUntil: '2026-03-01T10:00:20.000Z', endedLeases: [] }
-  const limits = { timeoutMs: 2_000, abandonMs: 60_000, signal: new AbortController().signal }
-  return runStep((todo, context) => call(todo, {}, context), row, surroundings, limits)
+  const surroundings = { now: () => now, endedLeases: [], signal: new AbortController().signal }
+  const term = { leaseUntil: '2026-03-01T10:00:20.000Z', timeoutMs: 2_000, abandonMs: 60_000 }
+  return runStep((todo, context) => call(todo, {}, context), row, surroundings, term)
 }
 
 it('a step whose time is half over opens no attempt, long before its time limit', async () => {

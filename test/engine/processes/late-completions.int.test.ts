@@ -17,9 +17,8 @@ beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 3, statementTimeoutMs: 4_000 })
   await ensureRuntimeSchema(pool)
-  const process = { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] }
-  ours = new Claims(pool, process, { id: 'ours' })
-  theirs = new Claims(pool, process, { id: 'theirs' })
+  ours = new Claims(pool, errands, { id: 'ours' })
+  theirs = new Claims(pool, errands, { id: 'theirs' })
 })
 afterAll(async () => {
   await pool.end()
@@ -56,7 +55,7 @@ const completionOf = (key: string): Completion => ({
 /** The other worker gives back a row whose lease has ended, and has not committed this. */
 async function whileTheyComplete(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await theirs.complete([completionOf('their-late')], client)
+    await new Claims(client, errands, { id: 'theirs' }).complete([completionOf('their-late')])
     await work(client)
   })
 }

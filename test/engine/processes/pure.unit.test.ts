@@ -64,7 +64,7 @@ describe('the completion of a step', () => {
       notBefore: now,
       fence: position,
       failures: 0,
-      error: null,
+      isFailed: false,
       endedAt: now,
     })
   })
@@ -74,8 +74,8 @@ describe('the completion of a step', () => {
     expect(completed({ error: refused }).error).toEqual({ class: 'Error', code: 'ECONNREFUSED', host: '10.0.0.1:5432' })
     const putOff = completed({ kind: 'retry', after: 1_500, reason: 'circuit_open' })
     expect(putOff.error).toEqual({ class: 'put_off', code: 'circuit_open', host: null })
-    expect(completed({ kind: 'wait', until: now }).error).toBeUndefined()
-    expect(completed({ kind: 'done' }).error).toBeNull()
+    expect(completed({ kind: 'wait', until: now })).not.toHaveProperty('isFailed')
+    expect(completed({ kind: 'done' })).toMatchObject({ isFailed: false })
   })
 
   it('delays a row more each time if its step appends nothing or throws', () => {

@@ -2,9 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vite
 import type { Pool } from '../../../platform/database/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
-import type { ConcurrencyLimits, StepOutcome } from '../../../engine/processes/process.ts'
-import { createWorkers, type Workers } from '../../../engine/processes/workers.ts'
+import { bindProcess, type ConcurrencyLimits, type StepOutcome } from '../../../engine/processes/process.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import { closed, emptyDatabase, filter, say, silentLogger } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { errands, type ErrandDeps } from './errands.ts'
@@ -93,7 +92,7 @@ function start(
       },
     }),
   ]
-  workers = createWorkers({
+  workers = new Workers({
     eventStore: world.store,
     pool: workersPool,
     processes,

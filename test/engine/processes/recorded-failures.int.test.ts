@@ -36,7 +36,7 @@ const thrown = (code: string): StepResult => ({ error: Object.assign(new Error('
 
 /** Claims the row at that instant, and ends its step so. Returns what the claim then records. */
 async function runEndingWith(result: StepResult, ms: number) {
-  const claims = new Claims(pool, { name: 'errands', list: errands.list, steps: ['run'] }, { id: 'worker' })
+  const claims = new Claims(pool, errands, { id: 'worker' })
   const [claimed] = await claims.claim(1, at(ms), at(ms + 20_000))
   if (claimed === undefined) return expect.unreachable('the row was not claimed')
   await claims.complete([completionOf(claimed, result, at(ms), () => 0)])
@@ -73,8 +73,7 @@ describe('a step that goes on throwing', () => {
   const parking = { after: 3, retrySeconds: 3_600 }
   /** Runs the row once. Returns whether it is parked then, and for how many seconds it waits. Undefined if it is not claimable. */
   async function run(result: StepResult, seconds: number) {
-    const list = { name: 'errands', list: errands.list, steps: ['run'] }
-    const claims = new Claims(pool, list, { id: 'worker' }, parking)
+    const claims = new Claims(pool, errands, { id: 'worker' }, parking)
     const [claimed] = await claims.claim(1, at(seconds * 1_000), at(seconds * 1_000 + 20_000))
     if (claimed === undefined) return undefined
     await claims.complete([completionOf(claimed, result, at(seconds * 1_000), () => 0)])

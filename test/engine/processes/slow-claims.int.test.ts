@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
-import type { StepContext } from '../../../engine/processes/process.ts'
-import { createWorkers } from '../../../engine/processes/workers.ts'
+import { bindProcess, type StepContext } from '../../../engine/processes/process.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, say, silentLogger } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
@@ -37,7 +36,7 @@ async function claimedFor(ms: number, act: (context: StepContext) => Promise<voi
   let at = begunAt
   const deps = { store, calls: [], act: (_todo: unknown, context: StepContext) => act(context).then(() => undefined) }
   const times = { now: () => new Date(at), pollMs: 20, stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
-  const workers = createWorkers({
+  const workers = new Workers({
     eventStore: store,
     pool,
     processes: [bindProcess(reminders, deps)],

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
+import { bindProcess } from '../../../engine/processes/process.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
-import { createWorkers, type Workers } from '../../../engine/processes/workers.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
@@ -46,7 +46,7 @@ beforeEach(async () => {
     lost() {},
   })
   const deps: ReminderDeps = { store: world.store, calls, act: (...given) => act(...given) }
-  workers = createWorkers({
+  workers = new Workers({
     eventStore: world.store,
     pool: claimsPool,
     processes: [bindProcess(reminders, deps)],
@@ -167,8 +167,7 @@ describe('a row that is due when it is written', () => {
     await writing.promise
     await workers.close(200)
     expect([calls, await claims()]).toEqual([[], [{ key, is_held: false }]])
-    const process = { name: 'reminders', list: reminders.list, steps: ['rename'] }
-    const others = new Claims(claimsPool, process, { id: 'other' })
+    const others = new Claims(claimsPool, reminders, { id: 'other' })
     const soon = new Date(Date.now() + 10_000)
     expect((await others.claim(1, new Date(), soon)).map(({ todo }) => todo.key)).toEqual([key])
   })

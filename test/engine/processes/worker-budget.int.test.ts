@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
-import { createWorkers, type Workers } from '../../../engine/processes/workers.ts'
+import { bindProcess } from '../../../engine/processes/process.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -82,7 +82,7 @@ async function hangTen(): Promise<{ readonly said: Promise<string> }> {
     bindProcess(reminders, { store, calls, act }),
     bindProcess(farewells, { onStep: ({ key }) => resolve(key) }),
   ]
-  workers = createWorkers({
+  workers = new Workers({
     eventStore: store,
     pool: workersPool,
     processes,
@@ -136,7 +136,7 @@ it('rows that fail hold a quarter of the workers at most, and each gets its try'
     [failing],
   )
   const isFailing = (key: string) => failing.includes(key)
-  workers = createWorkers({
+  workers = new Workers({
     eventStore: store,
     pool: workersPool,
     processes: [

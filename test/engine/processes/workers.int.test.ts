@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
+import { bindProcess } from '../../../engine/processes/process.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
-import { createWorkers, type Workers, type WorkersOptions } from '../../../engine/processes/workers.ts'
+import { Workers, type WorkersOptions } from '../../../engine/processes/workers.ts'
 import { Listeners, notifyWorkers } from '../../../engine/processes/wake-ups.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../projections/tickets.ts'
@@ -35,7 +35,7 @@ function dependencies(act: ReminderDeps['act'] = async () => undefined): Reminde
 
 function startWorkers(deps: ReminderDeps, options: Partial<WorkersOptions> = {}): Workers {
   const processes = [bindProcess(reminders, deps)]
-  const workers = createWorkers({
+  const workers = new Workers({
     eventStore: store,
     pool,
     processes,
@@ -90,11 +90,7 @@ describe('workers', () => {
     )
     const soon = new Date(Date.now() + 60_000)
     const claimsOf = (version: number) =>
-      new Claims(
-        pool,
-        { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] },
-        { id: randomUUID() },
-      )
+      new Claims(pool, { ...reminders, list: { ...reminders.list, version } }, { id: randomUUID() })
     await pool.query(`update runtime.projectors set version = 2, status = 'running'`)
     expect(await claimsOf(1).claim(10, new Date(), soon)).toEqual([])
     expect((await claimsOf(2).claim(10, new Date(), soon)).map(({ todo }) => todo.key)).toEqual(['other'])
@@ -120,7 +116,7 @@ describe('workers', () => {
     startWorkers(deps)
     const processes = [bindProcess(reminders, deps)]
     // Postgres notifies these workers, as in another process.
-    const other = createWorkers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 60_000 })
+    const other = new Workers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 60_000 })
     running.push(other)
     other.start()
     const keys = Array.from({ length: 60 }, fresh)
@@ -307,7 +303,7 @@ describe('workers', () => {
     await say(store, `ticket-${key}`, opened(key))
     await eventually(async () => expect(await todos()).toBe(1))
     const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
-    const dead = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id: 'dead' })
+    const dead = new Claims(pool, reminders, { id: 'dead' })
     expect(await dead.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
     const deps = dependencies()
     startWorkers(deps)
@@ -318,7 +314,7 @@ describe('workers', () => {
   describe('of a named instance', () => {
     const lease = () => new Date(Date.now() + 60_000)
     const claimAs = async (id: string, until = lease()) => {
-      const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id })
+      const claims = new Claims(pool, reminders, { id })
       await eventually(async () => expect(await claims.claim(10, new Date(), until)).toHaveLength(1))
       return until.toISOString()
     }
@@ -385,7 +381,7 @@ describe('workers', () => {
       `insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`,
     )
     await pool.query(`update runtime.projectors set status = 'running'`)
-    const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id: 'dead' })
+    const claims = new Claims(pool, reminders, { id: 'dead' })
     const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
     expect(await claims.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
     await pool.query('delete from reminder_list.todo')

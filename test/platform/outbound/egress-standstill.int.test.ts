@@ -53,8 +53,8 @@ describe('an answer that arrived while the process stood still', () => {
 
   it('counts, although the time limit of the step has passed', async () => {
     const todo = { key: 'k', step: 's', orgId: null, dueAt: new Date(0), payload: {} }
-    const surroundings = { now: () => new Date(), endedLeases: [], leaseUntil: '2030-01-01T00:00:00.000Z' }
-    const limits = { timeoutMs: limitMs, abandonMs: 50_000, signal: new AbortController().signal }
+    const surroundings = { now: () => new Date(), endedLeases: [], signal: new AbortController().signal }
+    const term = { leaseUntil: '2030-01-01T00:00:00.000Z', timeoutMs: limitMs, abandonMs: 50_000 }
     const result = await askedOver((url) =>
       runStep(
         async (_todo, { signal }) => ({
@@ -64,7 +64,7 @@ describe('an answer that arrived while the process stood still', () => {
         }),
         todo,
         surroundings,
-        limits,
+        term,
       ),
     )
     expect(result).toEqual({ kind: 'retry', after: 204, reason: 'answered' })

@@ -3,9 +3,9 @@ import type { Pool } from '../../../platform/database/database.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { channels, processes } from '../../../processes/registry.ts'
 import { createRelay } from '../../../engine/relay/relay.ts'
-import { bindProcess } from '../../../engine/processes/bound-process.ts'
+import { bindProcess } from '../../../engine/processes/process.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
-import { createWorkers } from '../../../engine/processes/workers.ts'
+import { Workers } from '../../../engine/processes/workers.ts'
 import { readModels } from '../../../projections/registry.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
@@ -68,7 +68,7 @@ export async function openTimeline(
   }))
   for (const { relay } of relays) relay.start()
   const bound = processes.map((process) => bindProcess(process, deps))
-  const workers = createWorkers({
+  const workers = new Workers({
     eventStore: store,
     pool,
     processes: bound,
@@ -81,10 +81,10 @@ export async function openTimeline(
   })
   workers.start()
   const halted = new Set(stopped)
-  const desks = bound.map(({ name, list, steps }) => ({
-    name,
-    list: list.name,
-    claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, { id: 'timeline' }),
+  const desks = bound.map((process) => ({
+    name: process.name,
+    list: process.list.name,
+    claims: new Claims(pool, process, { id: 'timeline' }),
   }))
 
   let seen: Position | undefined
