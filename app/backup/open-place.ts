@@ -30,5 +30,9 @@ export function openPlace(address: string, settings: PlaceSettings): BackupPlace
     )
   const { bucket } = bucketAddress
   const now = () => new Date()
-  return objectPlace(connectObjectStore({ endpoint, region, bucket, accessKeyId, secretAccessKey, now }), bucketAddress)
+  const account = { region, bucket, accessKeyId, secretAccessKey }
+  return objectPlace(connectObjectStore({ endpoint, ...account, now, callLimitMs }), bucketAddress)
 }
+
+/** Nobody waits for an answer, and a chunk of 4 MiB may go over a slow line. */
+const callLimitMs = 120_000

@@ -4,6 +4,7 @@ import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import { contentErrors, inspectImage, pixelErrors, sizeErrors } from './image-checks.ts'
 import { dayOf, imageKey } from './image-key.ts'
+import { removeUnnamed } from './unnamed-objects.ts'
 import { uploadKey } from './uploads.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
@@ -48,15 +49,18 @@ const copyAttempts = 3
  * its bytes, one image at a time. The kept bytes are thus the checked bytes, and a later PUT changes nothing.
  *
  * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload changed in every
- * attempt; `object-store-unavailable`. No copy remains then.
+ * attempt; `object-store-unavailable`. No copy remains then, unless the store is away.
  */
 export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUploads): Promise<FrozenUploads> {
   const { objects, now, randomPart } = options
   const { organisationId: orgId, ownerId } = awaited
   const copies: string[] = []
-  const discard = async (named: ReadonlySet<string>) => {
-    await Promise.allSettled(copies.filter((key) => !named.has(key)).map((key) => objects.remove(key)))
-  }
+  const discard = (named: ReadonlySet<string>, failure?: unknown) =>
+    removeUnnamed(
+      objects,
+      copies.filter((key) => !named.has(key)),
+      failure,
+    )
   const uploads = await findUploads(objects, awaited)
   try {
     const images: ReceivedImage[] = []
@@ -77,7 +81,7 @@ export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUplo
     refuse(errors)
     return { images, discard }
   } catch (error) {
-    await discard(new Set())
+    await discard(new Set(), error)
     throw error
   }
 }
@@ -111,7 +115,7 @@ async function freeze(
   const tooLarge = await copyUpload(objects, place, version, key)
   if (tooLarge.length > 0) return tooLarge
   const copy = await objects.read(key)
-  if (copy === undefined) throw problem('object-store-unavailable')
+  if (copy === undefined) throw problem('object-store-unavailable', { retryAfterSeconds: 2 })
   const inspection = inspectImage()
   for await (const chunk of copy.chunks) inspection.push(chunk)
   const inspected = inspection.end(image.mimeType)

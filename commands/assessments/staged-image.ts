@@ -5,6 +5,7 @@ import { problem } from '../../platform/http/problems.ts'
 import { createBase64Decoder } from './base64-decoding.ts'
 import { maxImages } from './bodies.ts'
 import { inspectImage, limits, type InspectedImage } from './image-checks.ts'
+import { removeUnnamed } from './unnamed-objects.ts'
 
 const MiB = 1024 * 1024
 /** Bytes in memory for all images of a request. A request below this stores no pieces, only its images. */
@@ -83,6 +84,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
   let held = nothing
   let heldBytes = 0
   let state: 'kept' | 'in-pieces' | 'given-up' = 'kept'
+  let failure: unknown
 
   function giveUp(): void {
     if (state === 'kept') shared.keptBytes -= heldBytes
@@ -106,7 +108,12 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
   async function addPiece(): Promise<void> {
     const key = `${folder}/${pieces.length}`
     pieces.push(key)
-    await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')
+    try {
+      await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')
+    } catch (error) {
+      failure = error
+      throw error
+    }
     heldBytes = 0
     // The pieces may have been removed before this one was stored.
     if (isGivenUp()) await Promise.allSettled([objects.remove(key)])
@@ -163,8 +170,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     },
     async discard() {
       giveUp()
-      // The sweep removes later what cannot be removed now.
-      await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))
+      await removeUnnamed(objects, pieces.splice(0), failure)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import type { InlineImage } from './create-assessment.ts'
 import { dayOf, imageKey } from './image-key.ts'
 import type { CheckedImage } from './inline-images.ts'
+import { removeUnnamed } from './unnamed-objects.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface StoredImages {
@@ -29,16 +30,19 @@ export interface InlineImages {
 /**
  * Stores the images of a request permanently, one after another.
  *
- * @throws Problem `object-store-unavailable`. No image remains then
+ * @throws Problem `object-store-unavailable`. No image remains then, unless the store is away
  */
 export async function storeImages(
   { objects, now, randomPart }: StoreImagesOptions,
   { orgId, ownerId, declared, checked }: InlineImages,
 ): Promise<StoredImages> {
   const keys: string[] = []
-  async function discard(named: ReadonlySet<string>): Promise<void> {
-    await Promise.allSettled(keys.filter((key) => !named.has(key)).map((key) => objects.remove(key)))
-  }
+  const discard = (named: ReadonlySet<string>, failure?: unknown) =>
+    removeUnnamed(
+      objects,
+      keys.filter((key) => !named.has(key)),
+      failure,
+    )
   try {
     const images: InlineImage[] = []
     for (const [place, image] of checked.entries()) {
@@ -56,7 +60,7 @@ export async function storeImages(
     }
     return { images, discard }
   } catch (error) {
-    await discard(new Set())
+    await discard(new Set(), error)
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { addAbortSignal, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
@@ -26,6 +27,8 @@ export interface ObjectStoreOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly now: () => Date
+  /** Time limit of one call, its repeats included. Default: 20 s. Streams of bytes have 60 s. */
+  readonly callLimitMs?: number
   /** Notes the outcome of each call, repeats included. */
   readonly calls?: OutsideCalls
 }
@@ -90,6 +93,10 @@ export interface ObjectStore {
    * @throws Problem `object-store-unavailable`
    */
   abandonParts(prefix: string): Promise<void>
+  /**
+   * All bytes of an object.
+   * @throws Problem `object-store-unavailable` without an answer; otherwise the client's error, also for a missing object
+   */
   get(key: string): Promise<Uint8Array>
   /**
    * Objects whose key starts with the prefix, in any order.
@@ -111,7 +118,10 @@ export interface ObjectStore {
    * @throws Problem `object-store-unavailable`
    */
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
-  /** Removes an object if it is there. */
+  /**
+   * Removes an object if it is there.
+   * @throws Problem `object-store-unavailable` without an answer; otherwise the client's error
+   */
   remove(key: string): Promise<void>
   /**
    * Removes all objects whose key starts with the prefix, in every version that the store keeps.
@@ -134,7 +144,7 @@ export interface ObjectStore {
 
 /** Connects to an S3-compatible store. Uses only calls that every such store supports. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
-  const { bucket, now } = options
+  const { bucket, now, callLimitMs = defaultCallLimitMs } = options
   const client = clientOf(options)
   const signer = createAddressSigner(options)
   const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
@@ -151,18 +161,31 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     return { url, expiresAt: new Date(signedAt.getTime() + ttlSeconds * 1000) }
   }
 
+  /** Ends a call at its limit, or with the signal of its caller. The client passes the end to its repeats. */
+  async function bounded<Output>(
+    call: (ending: { readonly abortSignal: AbortSignal }) => Promise<Output>,
+    callers?: AbortSignal,
+  ): Promise<Output> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new DOMException('no answer in time', 'TimeoutError')), callLimitMs)
+    try {
+      return await call({ abortSignal: callers === undefined ? late.signal : AbortSignal.any([late.signal, callers]) })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   return {
     async put(key, bytes, contentType) {
       try {
-        await client.send(
-          new PutObjectCommand({
-            Bucket: bucket,
-            Key: key,
-            Body: bytes,
-            ContentType: contentType,
-            ContentLength: bytes.length,
-          }),
-        )
+        const command = new PutObjectCommand({
+          Bucket: bucket,
+          Key: key,
+          Body: bytes,
+          ContentType: contentType,
+          ContentLength: bytes.length,
+        })
+        await bounded((ending) => client.send(command, ending))
       } catch (error) {
         throw unavailable(error)
       }
@@ -178,18 +201,23 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     abandonParts: (prefix) => abandonParts({ client, bucket }, prefix),
 
     async get(key) {
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-      if (Body === undefined) throw new Error('the object store answered without a body')
-      return Body.transformToByteArray()
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key })
+      return answered(
+        bounded(async (ending) => {
+          const { Body } = await client.send(command, ending)
+          if (!(Body instanceof Readable)) throw unavailable()
+          return buffer(addAbortSignal(ending.abortSignal, Body))
+        }),
+      )
     },
 
     async *list(prefix) {
       let token: string | undefined
       do {
         const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
-        const { Contents = [], NextContinuationToken } = await client
-          .send(command)
-          .catch((error: unknown) => Promise.reject(unavailable(error)))
+        const { Contents = [], NextContinuationToken } = await bounded((ending) => client.send(command, ending)).catch(
+          (error: unknown) => Promise.reject(unavailable(error)),
+        )
         for (const { Key, LastModified } of Contents) {
           if (Key === undefined || LastModified === undefined) throw unavailable()
           yield { key: Key, modifiedAt: LastModified }
@@ -199,16 +227,18 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async head(key, signal) {
-      const options = signal === undefined ? {} : { abortSignal: signal }
-      const found = await unlessMissing(client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options))
+      const command = new HeadObjectCommand({ Bucket: bucket, Key: key })
+      const found = await unlessMissing(bounded((ending) => client.send(command, ending), signal))
       return found === undefined ? undefined : versionOf(found)
     },
 
     async read(key) {
-      const found = await unlessMissing(client.send(new GetObjectCommand({ Bucket: bucket, Key: key })))
+      const deadline = AbortSignal.timeout(readTimeoutMs)
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key })
+      const found = await unlessMissing(bounded((ending) => client.send(command, ending), deadline))
       if (found === undefined) return undefined
       if (!(found.Body instanceof Readable)) throw unavailable()
-      const body = addAbortSignal(AbortSignal.timeout(readTimeoutMs), found.Body)
+      const body = addAbortSignal(deadline, found.Body)
       const type = found.ContentType === undefined ? {} : { contentType: found.ContentType }
       return { ...versionOf(found), ...type, chunks: chunksOf(body) }
     },
@@ -217,7 +247,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       const CopySource = `${bucket}/${source.key.split('/').map(encodeURIComponent).join('/')}`
       const command = new CopyObjectCommand({ Bucket: bucket, Key: key, CopySource, CopySourceIfMatch: source.etag })
       try {
-        return (await unlessMissing(client.send(command))) !== undefined
+        return (await unlessMissing(bounded((ending) => client.send(command, ending)))) !== undefined
       } catch (error) {
         if (error instanceof Problem && statusOf(error.cause) === 412) return false
         throw error
@@ -225,7 +255,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async remove(key) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))
+      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key })
+      await answered(bounded((ending) => client.send(command, ending)))
     },
 
     removeVersions: (prefix) => removeVersions({ client, bucket }, prefix),
@@ -283,6 +314,8 @@ function noteCalls(client: S3Client, calls: OutsideCalls, host: string): void {
   )
 }
 
+/** A route answers 503 then. A store that hangs would take four attempts of 30 s otherwise. */
+const defaultCallLimitMs = 20_000
 /** Time limit for all bytes of an object: a store that stops sending must not block a request for ever. */
 const readTimeoutMs = 60_000
 
@@ -311,6 +344,15 @@ async function unlessMissing<Output>(sent: Promise<Output>): Promise<Output | un
   } catch (error) {
     if (statusOf(error) === 404) return undefined
     throw unavailable(error)
+  }
+}
+
+/** Makes a call without an answer a problem. The client's error of a refusal stays. */
+async function answered<Output>(called: Promise<Output>): Promise<Output> {
+  try {
+    return await called
+  } catch (error) {
+    throw error instanceof Problem || statusOf(error) !== undefined ? error : unavailable(error)
   }
 }
 

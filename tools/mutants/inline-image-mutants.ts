@@ -7,7 +7,7 @@ export const inlineImageMutants: readonly Mutant[] = [
     name: 'staging-kept',
     fault: 'pieces of images stay after their request',
     file: 'commands/assessments/staged-image.ts',
-    at: 'openImage / discard / allSettled()',
+    at: 'openImage / discard / removeUnnamed()',
     becomes: 'undefined',
     caughtBy: {
       'test/commands/assessments/staged-image.int.test.ts': 'removes its objects when it is discarded, also repeatedly',

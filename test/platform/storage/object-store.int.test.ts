@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
@@ -7,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { connectObjectStore, type ListedObject, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { Problem } from '../../../platform/http/problems.ts'
+import { OutsideCalls } from '../../../platform/outbound/outside-calls.ts'
 
 const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
 const region = 'eu-central-1'
@@ -237,8 +240,73 @@ test('every call to an unavailable store reports it', async () => {
     gone.put('a', Buffer.from('x'), 'image/png'),
     gone.putStream('a', () => inChunks(Buffer.from('x')), known(Buffer.from('x')), 'image/png'),
     listed(gone, 'a'),
+    gone.get('a'),
+    gone.remove('a'),
   ]
   expect(await Promise.all(calls.map(codeOf))).toEqual(calls.map(() => 'object-store-unavailable'))
+})
+
+/** Calls a server that takes connections and sends only this text, with a small time limit. */
+async function withHanging(text: string, use: (store: ObjectStore, calls: OutsideCalls) => Promise<void>) {
+  const sockets = new Set<Socket>()
+  const hanging = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(text))
+  })
+  await once(hanging.listen(0, '127.0.0.1'), 'listening')
+  const address = hanging.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  const calls = new OutsideCalls()
+  const store = connectObjectStore({
+    endpoint: `http://127.0.0.1:${address.port}`,
+    region,
+    bucket,
+    ...account,
+    now: () => new Date(),
+    callLimitMs: 200,
+    calls,
+  })
+  try {
+    await use(store, calls)
+  } finally {
+    store.close()
+    hanging.close()
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+test('a store that hangs is unavailable after the time limit', async () => {
+  await withHanging('', async (store, calls) => {
+    const made = [
+      store.put('a', Buffer.from('x'), 'image/png'),
+      store.put('a', randomBytes(3_000_000), 'image/png'),
+      store.get('a'),
+      listed(store, 'a'),
+      store.head('a'),
+      store.read('a'),
+      store.copy({ key: 'a', etag: '"b"' }, 'c'),
+      store.remove('a'),
+    ]
+    expect(await Promise.all(made.map(codeOf))).toEqual(made.map(() => 'object-store-unavailable'))
+    // No call was repeated, and the operator sees what happened.
+    expect(calls.take()).toMatchObject([{ failures: made.length, error: { code: 'timeout' } }])
+  })
+  const head = ['HTTP/1.1 200 OK', 'ETag: "b"', 'Content-Type: application/xml', 'Content-Length: 9', '', ''].join(
+    '\r\n',
+  )
+  await withHanging(head, async (store) => {
+    const made = [store.get('a'), listed(store, 'a')]
+    expect(await Promise.all(made.map(codeOf))).toEqual(made.map(() => 'object-store-unavailable'))
+  })
+})
+
+test("a caller's signal ends a call before the time limit", async () => {
+  const ended = AbortSignal.abort(new DOMException('the caller has gone', 'AbortError'))
+  await withHanging('', async (store, calls) => {
+    expect(await codeOf(store.head('a', ended))).toBe('object-store-unavailable')
+    expect(calls.take()).toEqual([])
+  })
 })
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
