@@ -1,64 +1,34 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
 import { at } from '../../../app/demo/members.ts'
 import { rotateEventKey } from '../../../app/keys/rotate-event-key.ts'
 import { runKeys } from '../../../app/keys/run.ts'
 import { followErasures } from '../../../contracts/users/erasures.ts'
-import { openEventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import { comparePositions } from '../../../platform/kit/positions.ts'
-import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
-import { openVault } from '../../../platform/vault/vault.ts'
-import { catalogue } from '../../../streams/catalogue.ts'
 import { eventKeys } from '../../../streams/event-key/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { newContext } from '../../engine/store/fixtures.ts'
 import { userFact } from '../../streams/user-facts.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { givenInstallation, type InstalledProcess } from '../../support/installation.ts'
 
-const masterKeyText = `test:${randomBytes(32).toString('base64')}`
-const masterKeys = parseMasterKeys(masterKeyText)
-const closing: (() => Promise<void>)[] = []
-let node: TestEventStore
-let database: FreshDatabase
-
-beforeAll(async () => {
-  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
-})
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
-afterAll(async () => {
-  await Promise.all([node.stop(), database.drop()])
-})
-
-/** A process of the installation, with connections and caches of its own. */
-async function startProcess() {
-  const vault = await openVault({ url: database.vaultUrl, masterKeys })
-  const store = await openEventStore({ url: node.url, catalogue, vault })
-  closing.push(
-    () => vault.close(),
-    () => store.close(),
-  )
-  return { vault, store }
-}
-type Process = Awaited<ReturnType<typeof startProcess>>
+const installation = givenInstallation()
+const { startProcess } = installation
 
 /** Appends the first event of another stream. */
-async function say({ store }: Process) {
+async function say({ store }: InstalledProcess) {
   const target = users.of(randomUUID())
   await store.append(target, 'no_stream', [userFact('UserCreated', {})], newContext())
   return target.stream
 }
 
-async function eventsOf({ store }: Process, stream: string): Promise<RecordedEvent[]> {
+async function eventsOf({ store }: InstalledProcess, stream: string): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
   for await (const event of store.readStream(stream)) events.push(event)
   return events
 }
 
-const keyOf = async (process: Process, stream: string) => (await eventsOf(process, stream))[0]?.metadata.key
+const keyOf = async (process: InstalledProcess, stream: string) => (await eventsOf(process, stream))[0]?.metadata.key
 
 test('under load, no append and no read fails while the key of event signatures is rotated twice in a row', async () => {
   const processes = await Promise.all([startProcess(), startProcess(), startProcess()])
@@ -66,7 +36,7 @@ test('under load, no append and no read fails while the key of event signatures 
   // Two of them follow the log, as the program does. The third one learns of new keys by what it reads.
   for (const { store, vault } of processes.slice(0, 2)) {
     const followed = followErasures({ store, vault, from: await store.head({ streamPrefixes: [] }) })
-    closing.push(() => followed.close())
+    installation.afterTest(() => followed.close())
   }
   const streams: string[] = []
   let isRotating = true
@@ -130,10 +100,10 @@ test('a rotation that was cut off is completed by a repeat', async () => {
   expect((await operator.vault.eventKeys())[1]?.end).toBeUndefined()
 
   const env = {
-    DATABASE_URL: database.url,
-    VAULT_DATABASE_URL: database.vaultUrl,
-    MASTER_KEYS: masterKeyText,
-    ESDB_URL: node.url,
+    DATABASE_URL: installation.database.url,
+    VAULT_DATABASE_URL: installation.database.vaultUrl,
+    MASTER_KEYS: installation.masterKeyText,
+    ESDB_URL: installation.node.url,
   }
   let out = ''
   const output = { out: (text: string) => void (out += text), err: () => undefined, isInteractive: false }

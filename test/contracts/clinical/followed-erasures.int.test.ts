@@ -1,53 +1,30 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
 import { createErasureGuard } from '../../../contracts/clinical/erasure-guard.ts'
 import { followPatientErasures } from '../../../contracts/clinical/followed-erasures.ts'
-import { openEventStore } from '../../../engine/store/event-store.ts'
-import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
-import { openVault } from '../../../platform/vault/vault.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import { catalogue } from '../../../streams/catalogue.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { caseFact, ids, patientFact } from '../../streams/facts.ts'
 import { erasureFact } from '../../streams/patient-erasure-facts.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { givenInstallation, type InstalledProcess } from '../../support/installation.ts'
 
-const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
-const closing: (() => Promise<void>)[] = []
-let node: TestEventStore
-let database: FreshDatabase
-
-beforeAll(async () => {
-  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
-})
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
-afterAll(async () => {
-  await Promise.all([node.stop(), database.drop()])
-})
+const installation = givenInstallation()
 
 /** Of a request. */
 const newContext = () => ({ commandId: randomUUID(), correlationId: randomUUID(), orgId: ids.org, clientId: 'client' })
 
-/** A process of the installation, with connections and caches of its own. */
-async function startProcess() {
-  const vault = await openVault({ url: database.vaultUrl, masterKeys })
-  const store = await openEventStore({ url: node.url, catalogue, vault, guard: createErasureGuard(vault) })
-  const erasures = followPatientErasures({ store, vault })
-  closing.push(
-    () => vault.close(),
-    () => store.close(),
-    () => erasures.close(),
-  )
+/** A process that knows the erasures from before. */
+async function startProcess(): Promise<InstalledProcess> {
+  const process = await installation.startProcess(createErasureGuard)
+  const erasures = followPatientErasures(process)
+  installation.afterTest(() => erasures.close())
   await erasures.caughtUp
-  return { vault, store }
+  return process
 }
 
 /** A patient with an open case, whose erasure may start. */
-async function someone(store: Awaited<ReturnType<typeof startProcess>>['store']) {
+async function someone(store: InstalledProcess['store']) {
   const [patientId, caseId] = [randomUUID(), randomUUID()]
   const owned = { patientId, organisationId: ids.org }
   const [patient, open] = [patients.of(ids.org, patientId), cases.of(ids.org, caseId)]

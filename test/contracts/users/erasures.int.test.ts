@@ -1,48 +1,25 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
 import { endTokenKey } from '../../../app/keys/end-token-key.ts'
 import { followErasures } from '../../../contracts/users/erasures.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
-import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
-import { openVault } from '../../../platform/vault/vault.ts'
-import { catalogue } from '../../../streams/catalogue.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
-import { openEventStore } from '../../../engine/store/event-store.ts'
 import { users } from '../../../streams/user/aggregate.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { givenInstallation, type InstalledProcess } from '../../support/installation.ts'
 import { ids } from '../../streams/facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
 import { newContext } from '../../engine/store/fixtures.ts'
 import { userFact } from '../../streams/user-facts.ts'
 
-const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
-const closing: (() => Promise<void>)[] = []
-let node: TestEventStore
-let database: FreshDatabase
+const installation = givenInstallation()
 
-beforeAll(async () => {
-  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
-})
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
-afterAll(async () => {
-  await Promise.all([node.stop(), database.drop()])
-})
-
-/** A process of the installation, with connections and caches of its own. It follows erasures from its start on. */
-async function startProcess() {
-  const vault = await openVault({ url: database.vaultUrl, masterKeys })
-  const store = await openEventStore({ url: node.url, catalogue, vault })
-  const from = await store.head({ streamPrefixes: ['user-'] })
-  const erasures = followErasures({ store, vault, from })
-  closing.push(
-    () => vault.close(),
-    () => store.close(),
-    () => erasures.close(),
-  )
-  return { vault, store }
+/** A process that follows erasures from its start on. */
+async function startProcess(): Promise<InstalledProcess> {
+  const process = await installation.startProcess()
+  const from = await process.store.head({ streamPrefixes: ['user-'] })
+  const erasures = followErasures({ ...process, from })
+  installation.afterTest(() => erasures.close())
+  return process
 }
 
 /** A user, and a notification that is encrypted with the user's key. */
