@@ -1,12 +1,6 @@
 import { jittered } from './step-timing.ts'
-import type { ConcurrencyLimits, ReceiverHealth } from './process.ts'
+import type { ConcurrencyLimits, ReceiverVerdict } from './process.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
-
-/** The result of a step for its receiver. */
-export interface ReceiverVerdict {
-  readonly health?: ReceiverHealth | undefined
-  readonly pauseMs?: number | undefined
-}
 
 /** How many rows may be claimed now, by concurrency key. */
 export interface KeyQuotas {

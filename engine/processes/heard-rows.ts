@@ -1,11 +1,13 @@
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
-import type { RowKey, RowNews } from './wake-ups.ts'
+import type { RowNews } from './wake-ups.ts'
+import type { TodoRow } from './process.ts'
 
 /** Rows that are due within this time are remembered one by one, in milliseconds. Most of them are removed before. */
 const soonMs = 10_000
 /** A claim finds the rows beyond this number, as it finds those of other instances. */
 const mostSoon = 10_000
 
+type RowKey = Pick<TodoRow, 'key' | 'step'>
 /** What a batch told of a row. */
 type Told = Pick<RowNews, 'dueMs' | 'position'>
 
@@ -18,20 +20,31 @@ interface Held {
   told?: Told
 }
 
-/** What a worker knows of the rows of its list in memory: from its steps, and from the batches of this instance. */
+/**
+ * What a worker knows in memory of the rows of its list: from its steps, from the batches of this instance, and from its
+ * last question to the database.
+ */
 export class HeardRows {
   readonly #soon = new Map<string, number>()
   readonly #held = new Map<string, Held>()
   #soonestMs = Infinity
+  /** When the first of all other rows is due. */
   #laterMs = Infinity
+  /** Whether no other row is due before. Otherwise the database knows. */
+  isComplete = false
 
-  /** Returns whether a row is due now. */
+  /** Returns whether the row is due now. */
   hear(row: RowKey, told: Told, nowMs: number): boolean {
     const name = nameOf(row)
     const held = this.#held.get(name)
     if (held === undefined) return this.#schedule(name, told.dueMs, nowMs)
     held.told = told
     return this.#settle(name, held, nowMs)
+  }
+
+  /** A row is due then that is not remembered one by one. */
+  expect(dueMs: number): void {
+    this.#laterMs = Math.min(this.#laterMs, dueMs)
   }
 
   begin(row: RowKey): void {
@@ -59,13 +72,13 @@ export class HeardRows {
     return Math.min(this.#soonestMs, this.#laterMs) - nowMs
   }
 
-  /** A claim has taken the rows that were due then. Returns whether others may be due that nobody remembers. */
-  claimed(atMs: number): boolean {
+  /** A claim has taken the rows that were due then. */
+  claimed(atMs: number): void {
     for (const [name, dueMs] of this.#soon) if (dueMs <= atMs) this.#soon.delete(name)
     if (this.#soonestMs <= atMs) this.#soonestMs = -Infinity
-    if (this.#laterMs > atMs) return false
+    if (this.#laterMs > atMs) return
     this.#laterMs = Infinity
-    return true
+    this.isComplete = false
   }
 
   /** Since when a row waits for its list, on the monotonic clock. */
@@ -91,7 +104,7 @@ export class HeardRows {
     if (this.#soon.get(name) === this.#soonestMs) this.#soonestMs = -Infinity
     this.#soon.delete(name)
     if (dueMs <= nowMs) return true
-    if (dueMs - nowMs > soonMs || this.#soon.size >= mostSoon) this.#laterMs = Math.min(this.#laterMs, dueMs)
+    if (dueMs - nowMs > soonMs || this.#soon.size >= mostSoon) this.expect(dueMs)
     else {
       this.#soon.set(name, dueMs)
       this.#soonestMs = Math.min(this.#soonestMs, dueMs)

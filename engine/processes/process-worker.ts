@@ -6,15 +6,15 @@ import type { Position } from '../../platform/kit/positions.ts'
 import type { Tracer } from '../../platform/kit/tracing.ts'
 import type { Taking } from './claim-statements.ts'
 import { Claims, type Claimed, type Completion, type Parking } from './claims.ts'
-import { ConcurrencyKeys, type ReceiverVerdict } from './concurrency-keys.ts'
+import { ConcurrencyKeys } from './concurrency-keys.ts'
 import { HeardRows } from './heard-rows.ts'
-import type { BoundProcess, BoundStep, TodoRow } from './process.ts'
+import type { BoundProcess, ReceiverVerdict, TodoRow } from './process.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { completionOf, runStep, termUntil, type StepResult, type Term } from './step-run.ts'
 import { inStepSpan } from './step-span.ts'
 import { leaseUntil } from './step-timing.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
-import { rowsIn, type ListNews } from './wake-ups.ts'
+import { rowsIn, type ListNews, type RowNews } from './wake-ups.ts'
 import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
@@ -88,8 +88,6 @@ export class ProcessWorker implements BudgetMember {
   #seen = 0
   /** The last claim, by the clock. */
   #claimedAt = new Date(0)
-  /** When the next row becomes claimable by time alone, as the database said; `unknown` once that has passed. */
-  #nextDue: Date | 'unknown' | undefined = 'unknown'
   /** On the monotonic clock. */
   #claimedMs = Number.NEGATIVE_INFINITY
   #sweptMs = Number.NEGATIVE_INFINITY
@@ -110,24 +108,24 @@ export class ProcessWorker implements BudgetMember {
     return this.#steps.size + this.#claiming
   }
 
-  /** There may be new rows. */
-  wakeForNewRows(): void {
-    this.#news += 1
+  /** What a batch did to the list. */
+  hear(news: ListNews | undefined): void {
+    if (news === undefined) return
+    if (news === 'unknown') {
+      this.#heard.isComplete = false
+      this.#news += 1
+    } else for (const row of news) if (this.#makesDue(row)) this.#news += 1
     this.wakeUp()
   }
 
-  /** What a batch did to the list. */
-  hear(news: ListNews | 'unknown' | undefined): void {
-    if (news === undefined) return
+  #makesDue({ key, step: named, ...told }: RowNews): boolean {
     const nowMs = this.#options.now().getTime()
-    if (news === 'unknown' || news.unnamed.some((dueMs) => dueMs > nowMs)) this.#nextDue = 'unknown'
-    let isDue = news === 'unknown' || news.unnamed.some((dueMs) => dueMs <= nowMs)
-    if (news !== 'unknown')
-      for (const { key, step: named, ...told } of news.rows)
-        for (const step of named === undefined ? Object.keys(this.process.steps) : [named])
-          if (this.#heard.hear({ key, step }, told, nowMs)) isDue = true
-    if (isDue) this.wakeForNewRows()
-    else this.wakeUp()
+    if (key === undefined) {
+      this.#heard.expect(told.dueMs)
+      return told.dueMs <= nowMs
+    }
+    const steps = named === undefined ? Object.keys(this.process.steps) : [named]
+    return steps.map((step) => this.#heard.hear({ key, step }, told, nowMs)).includes(true)
   }
 
   /**
@@ -206,13 +204,11 @@ export class ProcessWorker implements BudgetMember {
       this.#sweptMs = nowMs
       this.#mayHaveClaims = await this.#claims.sweep(now())
     }
-    const pollMs = this.#pollMs()
-    const restMs = this.#mayHaveClaims ? Math.min(pollMs, sweepMs) : pollMs
-    const untilGivenBackMs = this.#giveBackMs - performance.now()
-    if (limit === 0) return Math.max(1, Math.min(restMs, untilGivenBackMs))
-    const readMs = this.#nextDue === 'unknown' ? this.#claimedMs + quietMs - performance.now() : Infinity
-    const askAgainMs = this.#askAgainMs - performance.now()
-    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), askAgainMs, untilGivenBackMs))
+    const sweepRestMs = this.#mayHaveClaims ? sweepMs : Infinity
+    const restMs = Math.min(this.#pollMs(), sweepRestMs, this.#giveBackMs - performance.now())
+    if (limit === 0) return Math.max(1, restMs)
+    const readMs = this.#heard.isComplete ? Infinity : this.#claimedMs + quietMs - performance.now()
+    return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), this.#askAgainMs - performance.now()))
   }
 
   /** Rows from before this instance heard of all become claimable without news. So it goes on polling for a while. */
@@ -226,13 +222,15 @@ export class ProcessWorker implements BudgetMember {
 
   /** Claims if there may be rows. Otherwise reads when the next row is due, unless this is known. */
   async #look(limit: number): Promise<void> {
-    const { now } = this.#options
-    const sinceClaimMs = performance.now() - this.#claimedMs
-    const isToAskAgain = performance.now() >= this.#askAgainMs
-    if (isToAskAgain || this.#news > this.#seen || sinceClaimMs >= this.#pollMs() || this.#untilDueMs() <= 0)
-      await this.#claim(limit)
-    else if (this.#nextDue === 'unknown' && sinceClaimMs >= quietMs)
-      this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(now()))
+    const nowMs = performance.now()
+    const sinceClaimMs = nowMs - this.#claimedMs
+    const isPoll = nowMs >= this.#askAgainMs || sinceClaimMs >= this.#pollMs()
+    if (isPoll || this.#news > this.#seen || this.#untilDueMs() <= 0) await this.#claim(limit)
+    else if (!this.#heard.isComplete && sinceClaimMs >= quietMs) {
+      const next = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(this.#options.now()))
+      this.#heard.isComplete = true
+      if (next !== undefined) this.#heard.expect(next.getTime())
+    }
   }
 
   /** A row that is done may still be there then. On the monotonic clock. */
@@ -242,10 +240,9 @@ export class ProcessWorker implements BudgetMember {
 
   /** Milliseconds until the known instant at which there may be rows to claim. */
   #untilDueMs(): number {
-    const pauseEnd = this.#keys?.nextPauseEnd(this.#claimedAt)?.getTime() ?? Infinity
-    const due = this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity
     const nowMs = this.#options.now().getTime()
-    return Math.min(Math.min(pauseEnd, due) - nowMs, this.#heard.untilDueMs(nowMs))
+    const pauseEndMs = this.#keys?.nextPauseEnd(this.#claimedAt)?.getTime() ?? Infinity
+    return Math.min(pauseEndMs - nowMs, this.#heard.untilDueMs(nowMs))
   }
 
   async #claim(limit: number): Promise<void> {
@@ -268,8 +265,7 @@ export class ProcessWorker implements BudgetMember {
     if (claimed.length < limit) this.#seen = news
     this.#beginAll(claimed, lease)
     this.#claimedAt = at
-    const hasPassed = this.#heard.claimed(at.getTime()) || (this.#nextDue instanceof Date && this.#nextDue <= at)
-    if (hasPassed) this.#nextDue = 'unknown'
+    this.#heard.claimed(at.getTime())
   }
 
   /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
@@ -284,7 +280,8 @@ export class ProcessWorker implements BudgetMember {
   #giveBackUnrun({ todo, failures }: Claimed): void {
     this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
     this.#giveBackMs = 0
-    this.wakeForNewRows()
+    this.#news += 1
+    this.wakeUp()
   }
 
   #begin(claimed: Claimed, term: Term): void {
@@ -304,22 +301,20 @@ export class ProcessWorker implements BudgetMember {
   async #work(claimed: Claimed, first: Term): Promise<void> {
     const { logger, now, random } = this.#options
     const { todo, concurrencyKey } = claimed
-    const step = this.process.steps[todo.step]
-    if (step === undefined) return
     this.#keys?.begin(concurrencyKey, now())
-    const { result, failures, leaseUntil: until } = await this.#run(step, claimed, first)
+    const { result, failures, leaseUntil: until } = await this.#run(claimed, first)
     const work = { process: this.process.name, step: todo.step }
     if ('error' in result) {
       logger.warn({ ...work, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
     } else if (result.kind === 'retry') {
       logger.info({ ...work, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
-    const completion = completionOf({ todo, failures }, result, now(), random)
+    const endedAt = now()
+    const completion = completionOf({ todo, failures }, result, endedAt, random)
     this.#ended.push(completion)
-    const { isDone, fence, notBefore, endedAt = now() } = completion
+    const { isDone, fence, notBefore } = completion
     // A row that is done changes with the list. If it does not, it is tried again.
-    const isDue = this.#heard.end(todo, isDone ? undefined : notBefore.getTime(), fence, endedAt.getTime())
-    if (isDue) this.wakeForNewRows()
+    if (this.#heard.end(todo, isDone ? undefined : notBefore.getTime(), fence, endedAt.getTime())) this.#news += 1
     // A claim whose lease ends meanwhile would need its fence.
     const giveBackMs = this.#options.pollMs * giveBackPart
     const mayWait = isDone && this.#options.hearsOf() && Date.parse(until) - endedAt.getTime() > 2 * giveBackMs
@@ -329,22 +324,20 @@ export class ProcessWorker implements BudgetMember {
 
   /** Runs a step again while it continues. `failures` counts the errors in a row before its last run. */
   async #run(
-    step: BoundStep,
-    { todo, failures: before, endedLeases }: Claimed,
-    first: Term,
+    { failures, ...claimed }: Omit<Claimed, 'isFailing'>,
+    term: Term,
   ): Promise<{ readonly result: StepResult; readonly failures: number; readonly leaseUntil: string }> {
     const { aborting, closing, now, tracer } = this.#options
-    let failures = before
-    let term = first
-    for (;;) {
-      const limits = term
-      const surroundings = { now, endedLeases, mayCallAgain: !closing.aborted, signal: aborting }
-      const result = await inStepSpan(tracer, this.process.name, todo, () => runStep(step, todo, surroundings, limits))
-      const next = continues(result) ? await this.#prolonged(todo, limits.leaseUntil) : undefined
-      if (next === undefined) return { result, failures, leaseUntil: limits.leaseUntil }
-      failures = 0
-      term = next
-    }
+    const { todo, endedLeases } = claimed
+    const step = this.process.steps[todo.step]
+    if (step === undefined) throw new TypeError(`process ${this.process.name} has no step ${todo.step}`)
+    const surroundings = { now, endedLeases, mayCallAgain: !closing.aborted, signal: aborting }
+    const result = await inStepSpan(tracer, this.process.name, todo, () => runStep(step, todo, surroundings, term))
+    const continues = !('error' in result) && result.kind === 'done' && result.continues === true
+    const next = continues ? await this.#prolonged(todo, term.leaseUntil) : undefined
+    return next === undefined
+      ? { result, failures, leaseUntil: term.leaseUntil }
+      : this.#run({ ...claimed, failures: 0 }, next)
   }
 
   /**
@@ -363,15 +356,8 @@ export class ProcessWorker implements BudgetMember {
   }
 }
 
-function continues(result: StepResult): boolean {
-  return !('error' in result) && result.kind === 'done' && result.continues === true
-}
-
-/**
- * A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well.
- */
+/** A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well. */
 function verdictOf(result: StepResult): ReceiverVerdict {
   if ('error' in result) return { health: 'bad' }
-  if (result.kind === 'wait') return {}
-  return { health: result.kind === 'done' ? result.health : undefined, pauseMs: result.pauseMs }
+  return result.kind === 'wait' ? {} : result
 }

@@ -35,6 +35,15 @@ export interface StepContext {
 export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
 
 /**
+ * The result of a step for the receiver of its row. The receiver asked for a pause of `pauseMs`, or its circuit is open.
+ * A receiver that is unreachable several times in a row pauses by itself.
+ */
+export interface ReceiverVerdict {
+  readonly health?: ReceiverHealth | undefined
+  readonly pauseMs?: number | undefined
+}
+
+/**
  * How a step ended.
  * - `done`: the streams contain the result. `position` is that of the last append of the step. The row is not claimed
  *   again before the list has passed it. Without a position the step appended nothing: the stream no longer needs it.
@@ -44,20 +53,15 @@ export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
  * - `retry`: something that the step needs first is missing: a server is away, a circuit is open, or other work is not
  *   done yet. This does not count as a try, and no stream records it. `after` is in milliseconds. `reason` is a code,
  *   never text from outside.
- *
- * `health` and `pauseMs` (the receiver asked for a pause, or its circuit is open) are about the receiver of the row. A
- * receiver that is unreachable several times in a row pauses by itself.
  */
 export type StepOutcome =
-  | {
+  | (ReceiverVerdict & {
       readonly kind: 'done'
       readonly position?: Position | undefined
       readonly continues?: boolean | undefined
-      readonly health?: ReceiverHealth | undefined
-      readonly pauseMs?: number | undefined
-    }
+    })
   | { readonly kind: 'wait'; readonly until: Date }
-  | { readonly kind: 'retry'; readonly after: number; readonly reason: string; readonly pauseMs?: number | undefined }
+  | (ReceiverVerdict & { readonly kind: 'retry'; readonly after: number; readonly reason: string })
 
 export type Step<Deps> = (todo: TodoRow, deps: Deps, context: StepContext) => Promise<StepOutcome>
 

@@ -14,7 +14,6 @@ import { todoTable } from './todo-tables.ts'
  * listener says `hello` when it connects, and others answer it by `here`.
  */
 const channel = 'todo_lists'
-const notify = 'select pg_notify($1, $2)'
 const ourName = randomUUID()
 const [hello, here] = ['hello', 'here']
 /** The time between two greetings of a listener, and the time that others have for an answer, in milliseconds. */
@@ -52,11 +51,10 @@ export interface AdvanceSource {
   onAdvance(listener: (advance: Advance) => void): () => void
 }
 
-export type RowKey = Pick<TodoRow, 'key' | 'step'>
-
 /** What a batch did to a row of a list. */
 export interface RowNews {
-  readonly key: string
+  /** Undefined if the database alone knows it. */
+  readonly key: string | undefined
   /** Undefined: each row of the key. */
   readonly step: string | undefined
   /** When the row is due, in milliseconds. Infinity if it was removed. */
@@ -65,28 +63,23 @@ export interface RowNews {
   readonly position: Position
 }
 
-/** What a batch did to a list. */
-export interface ListNews {
-  readonly rows: readonly RowNews[]
-  /** Instants at which further rows are due, whose keys the database alone knows. */
-  readonly unnamed: readonly number[]
-}
+/** What a batch did to a list; `unknown` if the database alone knows. */
+export type ListNews = readonly RowNews[] | 'unknown'
 
-/** What a batch did to each list; `unknown` if the database alone knows. */
-export function newsOf({ changed, parts }: Advance): ReadonlyMap<string, ListNews | 'unknown'> {
+/** What a batch did to each list. */
+export function newsOf({ changed, parts }: Advance): ReadonlyMap<string, ListNews> {
   const tables = changed.filter((table) => table.endsWith('.todo'))
   const lists = tables.map((table) => table.slice(0, -'.todo'.length))
   return new Map(lists.map((list) => [list, parts === undefined ? 'unknown' : newsIn(list, parts)]))
 }
 
 /** Whether a row may be due that was not before. A removal makes nothing due. */
-export function makesWork(news: ListNews | 'unknown'): boolean {
-  return news === 'unknown' || news.unnamed.length > 0 || news.rows.some(({ dueMs }) => dueMs !== Infinity)
+export function makesWork(news: ListNews): boolean {
+  return news === 'unknown' || news.some(({ dueMs }) => dueMs !== Infinity)
 }
 
-function newsIn(list: string, parts: readonly BatchPart[]): ListNews | 'unknown' {
-  const rows: RowNews[] = []
-  const unnamed: number[] = []
+function newsIn(list: string, parts: readonly BatchPart[]): ListNews {
+  const news: RowNews[] = []
   for (const { projector, writes, to: position } of parts) {
     if (projector.name !== list) continue
     for (const { table, statement } of writes) {
@@ -97,25 +90,25 @@ function newsIn(list: string, parts: readonly BatchPart[]): ListNews | 'unknown'
         for (const { columns } of effect.changes) {
           const due = columns['due_at']
           if (due === undefined || !('value' in due)) return 'unknown'
-          unnamed.push(Date.parse(String(due.value)))
+          news.push({ key: undefined, step: undefined, dueMs: Date.parse(String(due.value)), position })
         }
       } else if (effect.kind === 'remove-where') {
         for (const { where } of effect.changes) {
           const { key, step, ...others } = where
           // Another condition may not hold for a row. Then a claim finds that it is gone.
           if (typeof key !== 'string' || Object.keys(others).length > 0) continue
-          rows.push({ key, step: typeof step === 'string' ? step : undefined, dueMs: Infinity, position })
+          news.push({ key, step: typeof step === 'string' ? step : undefined, dueMs: Infinity, position })
         }
       } else if (effect.op !== 'check') {
         for (const { key, step, due_at: at } of statement.rows) {
+          if (effect.op !== 'delete' && at === undefined) continue
           const dueMs = effect.op === 'delete' ? Infinity : Date.parse(String(at))
-          if (effect.op === 'delete' || at !== undefined)
-            rows.push({ key: String(key), step: String(step), dueMs, position })
+          news.push({ key: String(key), step: String(step), dueMs, position })
         }
       }
     }
   }
-  return { rows, unnamed }
+  return news
 }
 
 /** The new rows of a list in a batch. */
@@ -155,10 +148,10 @@ export function notifyWorkers(
 
   async function send(): Promise<void> {
     while (waiting.size > 0) {
-      const words = [ourName, ...waiting].join(' ')
+      const lists = [...waiting]
       waiting.clear()
       try {
-        await pool.query(prepared(notify, [channel, words]))
+        await notifyOfLists(pool, lists)
       } catch (error) {
         // Workers poll too, so a lost notification delays them by a second.
         logger.warn({ component: 'processes', err: error }, 'workers could not be notified of new work')
@@ -174,8 +167,8 @@ export function notifyWorkers(
 }
 
 /** Wakes the workers of other instances for lists whose rows became claimable without an event. */
-export async function notifyOfLists(pool: Pool, lists: readonly string[]): Promise<void> {
-  await pool.query(prepared(notify, [channel, [ourName, ...lists].join(' ')]))
+export async function notifyOfLists(via: Pick<Pool, 'query'>, lists: readonly string[]): Promise<void> {
+  await via.query(prepared('select pg_notify($1, $2)', [channel, [ourName, ...lists].join(' ')]))
 }
 
 interface ListListener {
@@ -217,8 +210,7 @@ async function untilLost(
   // It may have aborted while the connection was being opened.
   if (signal.aborted) end()
   // A connection whose other end is gone stays open. Only a statement without an answer shows it.
-  const say = (word: string, said?: () => void) =>
-    void client.query(prepared(notify, [channel, `${ourName} ${word}`])).then(said, end)
+  const say = (word: string, said?: () => void) => void notifyOfLists(client, [word]).then(said, end)
   const greet = () => say(hello, () => listeners.saidHello())
   const greeting = setInterval(greet, helloMs)
   try {

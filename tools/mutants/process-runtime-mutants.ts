@@ -121,8 +121,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'throws-before-going-on-count',
     fault: 'a step that throws after an answered call backs off as if no call was made',
     file: 'engine/processes/process-worker.ts',
-    at: 'ProcessWorker / #run / = 1',
-    becomes: 'undefined',
+    at: 'ProcessWorker / #run / #run() / .arguments.0.properties.1',
+    becomes: '$key',
     caughtBy: { [goingOn]: ['when a later run throws', 'when a later run waits'] },
   },
   {

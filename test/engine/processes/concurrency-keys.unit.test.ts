@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { ConcurrencyKeys, type ReceiverVerdict } from '../../../engine/processes/concurrency-keys.ts'
+import { ConcurrencyKeys } from '../../../engine/processes/concurrency-keys.ts'
+import type { ReceiverVerdict } from '../../../engine/processes/process.ts'
 import { noConcurrencyKey } from '../../../engine/processes/todo-tables.ts'
 
 const start = new Date('2026-03-01T10:00:00.000Z')

@@ -11,6 +11,7 @@ let heard: HeardRows
 
 beforeEach(() => {
   heard = new HeardRows()
+  heard.isComplete = true
 })
 
 it('tells at once of a row that is due, and later of one that becomes due', () => {
@@ -31,17 +32,21 @@ it('forgets a row that is removed or moved before it is due', () => {
 it('forgets the rows that a claim has taken, and says whether it remembered each one', () => {
   heard.hear(row, due(130), 100)
   heard.hear(other, due(3_600_000), 100)
-  expect(heard.claimed(130)).toBe(false)
+  heard.claimed(130)
+  expect(heard.isComplete).toBe(true)
   expect(heard.untilDueMs(130)).toBe(3_599_870)
-  expect(heard.claimed(3_600_000)).toBe(true)
+  heard.claimed(3_600_000)
+  expect(heard.isComplete).toBe(false)
   expect(heard.untilDueMs(3_600_000)).toBe(Infinity)
 })
 
 it('remembers no more than 10,000 rows, and still knows when the first of the others is due', () => {
   for (let key = 0; key < 10_001; key += 1) heard.hear({ key: `${key}`, step: 's' }, due(500 - key / 100), 100)
-  expect(heard.claimed(399)).toBe(false)
+  heard.claimed(399)
+  expect(heard.isComplete).toBe(true)
   expect(heard.untilDueMs(399)).toBe(1)
-  expect(heard.claimed(400)).toBe(true)
+  heard.claimed(400)
+  expect(heard.isComplete).toBe(false)
 })
 
 it('makes no work of what a step has done to its own row', () => {

@@ -47,9 +47,8 @@ const told = (dueMs: number) => ({ ...key, dueMs, position: end })
 
 describe('the news of a batch', () => {
   it('tell when rows are due, also those that it moves', () => {
-    for (const change of [insertRow, upsertRow])
-      expect(newsIn(change(todoTable, row))).toEqual({ rows: [told(dueMs)], unnamed: [] })
-    expect(newsIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual({ rows: [told(dueMs)], unnamed: [] })
+    for (const change of [insertRow, upsertRow]) expect(newsIn(change(todoTable, row))).toEqual([told(dueMs)])
+    expect(newsIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual([told(dueMs)])
   })
 
   it('tell of removed rows, which make no work', () => {
@@ -58,12 +57,12 @@ describe('the news of a batch', () => {
       removeRows(todoTable, { key: 'other' }),
       removeRows(todoTable, { orgId: 'o' }),
     )
-    expect(news).toEqual({ rows: [told(Infinity), { ...told(Infinity), key: 'other', step: undefined }], unnamed: [] })
+    expect(news).toEqual([told(Infinity), { ...told(Infinity), key: 'other', step: undefined }])
     expect(makesWork(news ?? 'unknown')).toBe(false)
   })
 
   it('are none if nothing about the time of rows changes', () => {
-    expect(newsIn(patchRow(todoTable, { ...key, payload: { more: true } }))).toEqual({ rows: [], unnamed: [] })
+    expect(newsIn(patchRow(todoTable, { ...key, payload: { more: true } }))).toEqual([])
     expect(newsOf(advanceOf([insertRow(todoTable, row)], ['reminders_todo.lookup'])).size).toBe(0)
   })
 
@@ -71,7 +70,7 @@ describe('the news of a batch', () => {
     const columns = { key: { column: 'key' }, step: { value: 's' }, payload: { column: 'payload' } }
     const from = (due_at: Expression) =>
       newsIn(insertSelect(todoTable, { from: todoTable, where: { key: 'k' }, columns: { ...columns, due_at } }))
-    expect(from({ value: row.dueAt })).toEqual({ rows: [], unnamed: [dueMs] })
+    expect(from({ value: row.dueAt })).toEqual([{ ...told(dueMs), key: undefined, step: undefined }])
     expect(from({ column: 'due_at' })).toBe('unknown')
     expect(newsOf({ ...advanceOf([]), parts: undefined }).get('reminders_todo')).toBe('unknown')
   })
