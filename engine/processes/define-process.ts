@@ -7,8 +7,8 @@ import { publicData } from '../aggregates/channel-stream.ts'
 import type { CategoryDefinition } from '../store/catalogue.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
-import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
-import { TodoList, type ListedStep } from './todo-list.ts'
+import { attemptCommand, causeIn, stepCommand, type Cause } from './step-identity.ts'
+import { TodoList, type ListedStep, type ListedSteps } from './todo-list.ts'
 import { keyedTodoTable, todoTable, type TodoTable } from './todo-tables.ts'
 
 /** The payload of a step that needs only the key of its row. */
@@ -36,6 +36,7 @@ interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps>
   /** The step of this process. */
   readonly runIn: (process: string) => Step<Deps>
 }
+type StepDefinitions<Deps> = Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>
 
 type StepFunction<Payload extends TObject, Deps> = (
   todo: Todo<Static<Payload>>,
@@ -59,16 +60,13 @@ export function keyedStep<Payload extends TObject, Deps>(
   return { payload, isKeyed: true, runIn: checked(payload, run) }
 }
 
-const caused = atFirstUse(() => Compile(Type.Object({ cause: Cause })))
-
 function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>) {
   const validator = atFirstUse(() => Compile(schema))
   return (process: string): Step<Deps> =>
     ({ key, step: name, orgId, dueAt, payload }, deps, context) => {
       if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
-      if (!caused().Check(payload) || !validator().Check(payload))
-        throw new TypeError(`a ${name} row has another payload`)
-      const { cause } = payload
+      const cause = causeIn(payload)
+      if (cause === undefined || !validator().Check(payload)) throw new TypeError(`a ${name} row has another payload`)
       const by = { process, orgId: orgId === noOrganisation ? undefined : orgId, ...cause }
       const todo = {
         key,
@@ -83,19 +81,14 @@ function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFuncti
     }
 }
 
-type Reactions<Events extends DomainEvent, Steps extends Readonly<Record<string, ListedStep>>> = {
+type Reactions<Events extends DomainEvent, Steps extends ListedSteps> = {
   readonly [Type in Events['type']]?: (
     event: RecordedEvent<SealedEvents<Extract<Events, { type: Type }>>>,
     todo: TodoList<Steps>,
   ) => readonly RowChange[]
 }
 
-interface Definition<
-  Events extends DomainEvent,
-  Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>,
-  Deps,
-  Lookup extends Table,
->
+interface Definition<Events extends DomainEvent, Steps extends StepDefinitions<Deps>, Deps, Lookup extends Table>
   extends Pick<Process<Deps>, 'name' | 'concurrency'>, Pick<Projector, 'version' | 'decisive'> {
   /** Tables beside the list, with members of earlier events that later events need. */
   readonly lookups?: readonly Lookup[]
@@ -117,15 +110,13 @@ export interface PublicEvent {
 const Envelope = publicData({})
 
 /** Declared as a method, so the reaction to one event type needs no cast. */
-type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
+type Reaction<Steps extends ListedSteps> = {
   react(event: RecordedEvent, todo: TodoList<Steps>): readonly RowChange[]
 }['react']
 
-/**
- * `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`.
- */
+/** `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`. */
 export function defineProcess<Events extends DomainEvent, Deps>() {
-  return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>, Lookup extends Table = never>(
+  return <Steps extends StepDefinitions<Deps>, Lookup extends Table = never>(
     definition: Definition<Events, Steps, Deps, Lookup>,
   ): Process<Deps, TodoTable | Lookup> => {
     const { name, version, lookups = [], steps, on, onEvery, concurrency, decisive = false } = definition
@@ -133,14 +124,13 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
     if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))
       throw new TypeError(`process ${name} has a step with concurrency keys, and no limits for them`)
     const handlers: Record<string, Handler> = {}
-    for (const [type, reaction] of Object.entries<Reaction<Steps> | undefined>(on)) {
-      if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, table))
-    }
-    const react: Reaction<Steps> | undefined = onEvery?.react
-    for (const type of typesOf(onEvery?.channels ?? [])) {
+    const add = (type: string, react: Reaction<Steps> | undefined): void => {
       if (type in handlers) throw new TypeError(`process ${name} reacts to ${type} in two places`)
       if (react !== undefined) handlers[type] = (event) => react(event, new TodoList(event, table))
     }
+    for (const [type, react] of Object.entries<Reaction<Steps> | undefined>(on)) add(type, react)
+    for (const { events } of onEvery?.channels ?? [])
+      for (const { type } of Object.values(events)) add(type, onEvery?.react)
     return {
       name,
       list: {
@@ -162,21 +152,12 @@ const soonMs = 500
 
 function makesDue(change: RowChange, { recordedAt }: Pick<RecordedEvent, 'recordedAt'>): boolean {
   if (change.table !== todoTable.name || change.op === 'remove' || change.op === 'remove-where') return false
-  const due = dueIn(change)
-  // The database alone knows when rows of another table are due.
-  return due !== undefined && (due === 'unknown' || Date.parse(due) <= Date.parse(recordedAt) + soonMs)
-}
-
-/** RFC 3339. Undefined if the time of no row changes. */
-function dueIn(change: Exclude<RowChange, { op: 'remove' | 'remove-where' }>): string | undefined {
+  let due: unknown
   if (change.op === 'insert-select') {
-    const due = change.columns['due_at']
-    return due !== undefined && 'value' in due && typeof due.value === 'string' ? due.value : 'unknown'
-  }
-  const due = 'row' in change ? change.row['due_at'] : change.set['due_at']
-  return typeof due === 'string' ? due : undefined
-}
-
-function typesOf(channels: readonly Pick<CategoryDefinition, 'events'>[]): string[] {
-  return channels.flatMap(({ events }) => Object.values(events).map(({ type }) => type))
+    const from = change.columns['due_at']
+    // The database alone knows when rows of another table are due.
+    if (from === undefined || !('value' in from)) return true
+    due = from.value
+  } else due = 'row' in change ? change.row['due_at'] : change.set['due_at']
+  return typeof due === 'string' && Date.parse(due) <= Date.parse(recordedAt) + soonMs
 }

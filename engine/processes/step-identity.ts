@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { Type, type Static } from 'typebox'
+import { Compile } from 'typebox/schema'
 import { v5, v7 } from 'uuid'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { RecordedEvent } from '../store/events.ts'
 
 /** The event that makes a step due. The payload of every to-do row contains it. */
-export const Cause = Type.Object({
+const Cause = Type.Object({
   eventId: Type.String(),
   correlationId: Type.String(),
   /** W3C Trace Context of the request behind the event. Absent if no request caused it. */
@@ -20,11 +22,18 @@ export function causeOf({
   return { eventId: id, correlationId: $correlationId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
+const caused = atFirstUse(() => Compile(Type.Object({ cause: Cause })))
+
+/** The cause of a row; undefined if it has none. */
+export function causeIn(payload: unknown): Cause | undefined {
+  return caused().Check(payload) ? payload.cause : undefined
+}
+
 /** Name space of steps. Never changed: the events of a repeated step must keep their ids. */
 const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
 
 interface RunningStep extends Cause {
-  /** The process of the step: the actor of its events. */
+  /** The actor of the events of the step. */
   readonly process: string
   readonly orgId?: string | undefined
 }
@@ -41,8 +50,8 @@ interface StepCause extends RunningStep {
  * that runs again appends the same bytes, and the server answers success to known ids without a comparison of data.
  */
 export function stepCommand({ name, key, ...step }: StepCause): CommandContext {
-  const { eventId } = step
-  return commandOf(v5(key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`, steps), step)
+  const cause = key === undefined ? step.eventId : `${step.eventId} ${key}`
+  return commandOf(v5(`${name} ${cause}`, steps), step)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { errorOf } from '../../platform/outbound/error-of.ts'
-import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { inSpan, withinTrace, type SpanAttributes, type Tracer } from '../../platform/kit/tracing.ts'
 import type { TodoRow } from './process.ts'
+import { causeIn } from './step-identity.ts'
 import type { StepResult } from './step-run.ts'
 
 /** Runs a step in the trace of the request that caused it. Its calls to others continue this trace. */
@@ -11,23 +11,17 @@ export function inStepSpan(
   { step, orgId, payload }: TodoRow,
   run: () => Promise<StepResult>,
 ): Promise<StepResult> {
-  const cause = memberOf(payload, 'cause')
+  const cause = causeIn(payload)
   const attributes = {
     'platform.organisation.id': orgId ?? undefined,
-    'platform.correlation.id': textOf(memberOf(cause, 'correlationId')),
-    'platform.event.id': textOf(memberOf(cause, 'eventId')),
+    'platform.correlation.id': cause?.correlationId,
+    'platform.event.id': cause?.eventId,
   }
-  return withinTrace(textOf(memberOf(cause, 'traceparent')), () =>
-    inSpan(tracer, `step ${process}.${step}`, { attributes, endOf }, run),
-  )
+  return withinTrace(cause?.traceparent, () => inSpan(tracer, `step ${process}.${step}`, { attributes, endOf }, run))
 }
 
 function endOf(result: StepResult): SpanAttributes {
   if (!('error' in result)) return { 'platform.outcome': result.kind }
   const { class: name, code } = errorOf(result.error)
   return { 'platform.outcome': 'error', 'error.type': code ?? name }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

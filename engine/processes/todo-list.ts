@@ -24,7 +24,7 @@ export interface ListedStep {
   readonly payload: TObject
   readonly isKeyed: boolean
 }
-type ListedSteps = Readonly<Record<string, ListedStep>>
+export type ListedSteps = Readonly<Record<string, ListedStep>>
 type PayloadOf<Step extends ListedStep> = Readonly<Static<Step['payload']>>
 
 /** A column of a lookup table, with its value at the event's place in `$all`. */
@@ -75,7 +75,7 @@ interface RowsOf<Step extends ListedStep> {
 
 interface AnyDue<Text> {
   readonly at: string
-  readonly existing?: 'replace'
+  readonly existing?: 'replace' | 'refuse'
   readonly concurrencyKey?: Text
   readonly payload?: object
   readonly orgId?: TenantId
@@ -167,24 +167,22 @@ export class TodoList<Steps extends ListedSteps> {
     from: Table,
     where: Readonly<Record<string, unknown>>,
     key: Key,
-    { at, existing, concurrencyKey: lane = noConcurrencyKey, payload, orgId }: AnyDue<Given<string>>,
+    { at, existing = 'refuse', concurrencyKey: lane = noConcurrencyKey, payload, orgId }: AnyDue<Given<string>>,
   ): RowChange {
-    const columns = {
-      key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
-      step: { value: step },
-      org_id: orgId === undefined ? { column: 'org_id' } : { value: orgId },
-      due_at: { value: at },
-      payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
-      ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),
-    }
-    const table = this.#table.name
     return {
       op: 'insert-select',
-      table,
+      table: this.#table.name,
       from: from.name,
       where,
-      columns,
-      existing: existing ?? 'refuse',
+      columns: {
+        key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
+        step: { value: step },
+        org_id: orgId === undefined ? { column: 'org_id' } : { value: orgId },
+        due_at: { value: at },
+        payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
+        ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),
+      },
+      existing,
       isOfEvent: false,
     }
   }

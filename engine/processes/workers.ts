@@ -58,17 +58,16 @@ export class Workers {
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #subscriptions: readonly (() => void)[] = []
-  readonly #identity: InstanceIdentity | undefined
+  readonly #identity?: InstanceIdentity
   readonly #worker = { id: randomUUID() as string }
   readonly #listeners: Listeners
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
     this.#options = { ...usual, ...options }
-    const { instance, pool, logger, listeners = new Listeners() } = options
+    const { instance, pool, listeners = new Listeners() } = options
     this.#listeners = listeners
-    const signal = this.#closing.signal
-    this.#identity = instance === undefined ? undefined : new InstanceIdentity({ instance, pool, logger, signal })
+    if (instance !== undefined) this.#identity = new InstanceIdentity(instance, pool, this.#closing.signal)
     const shared = new WorkerBudget(this.#options.workers)
     this.#workers = options.processes.map((process) => this.#workerOf(process, shared))
   }
@@ -134,8 +133,13 @@ export class Workers {
 
   /** Ends the claims of earlier runs of this instance. Comes before the first claim. */
   async #takeOver(): Promise<void> {
-    const { instance, pool } = this.#options
-    if (instance === undefined || (await this.#identity?.take()) !== true) return
+    const { instance, pool, logger } = this.#options
+    if (instance === undefined || this.#identity === undefined) return
+    if (!(await this.#identity.take())) {
+      const why = `another process is the instance ${instance}: steps that a crash cuts off wait for their lease`
+      if (!this.#closing.signal.aborted) logger.warn({ component: 'processes', reason: 'INSTANCE_ID' }, why)
+      return
+    }
     this.#worker.id = `${instance}/${randomUUID()}`
     await endClaimsOf(instance, this.#worker.id, pool)
   }
