@@ -69,6 +69,7 @@ async function main(): Promise<void> {
     seed: 1,
     schedule,
     users: positive('users', values.users),
+    backups: 0,
     realUrl,
     async fail(strike) {
       const index = commands.get(strike) ?? 0

@@ -8,7 +8,7 @@ import { describeStrike, kinds, scheduleOf } from './schedule.ts'
 const usage = `Kills a platform of separate processes at random moments under load, and lets the cluster of its event store fail,
 then checks its promises. Linux only.
 
-  npm run torture -- --kills N [--kinds K,K] [--seed S] [--users U] [--json FILE] [--plan]
+  npm run torture -- --kills N [--kinds K,K] [--seed S] [--users U] [--backups B] [--json FILE] [--plan]
 
   --kills N    strikes; default 40
   --kinds K,K  kinds of strikes: kill (kill -9 of one process or of several at once), silence (the leader drops the
@@ -17,6 +17,8 @@ then checks its promises. Linux only.
   --seed S     repeats a schedule: the victims, and the pause after the recovery or the previous strike.
                The state of the processes at that moment depends on the operating system and varies
   --users U    users that write at the same time; default 4
+  --backups B  backups amid the strikes, each restored at the end; default one for ten strikes, from 1 to 10.
+               None with ESDB_URL
   --json FILE  also writes the result to a file
   --plan       prints the schedule and exits
 `
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     kinds: { type: 'string', default: kinds.join(',') },
     seed: { type: 'string' },
     users: { type: 'string', default: '4' },
+    backups: { type: 'string' },
     json: { type: 'string' },
     plan: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -48,6 +51,8 @@ async function main(): Promise<void> {
   const named = values.kinds.split(',')
   const chosen = kinds.filter((kind) => named.includes(kind) && (realUrl === undefined || kind === 'kill'))
   if (chosen.length === 0) throw new Error(`--kinds names none of: ${kinds.join(', ')}`)
+  const usual = Math.min(Math.ceil(strikes / 10), 10)
+  const backups = realUrl !== undefined ? 0 : values.backups === undefined ? usual : countOf(values.backups)
   const schedule = scheduleOf(seed, strikes, chosen)
   say(`torture seed ${seed}, ${strikes} strikes`)
   if (values.plan) {
@@ -59,7 +64,7 @@ async function main(): Promise<void> {
     process.on(name, () => calledOff.abort(new Error(`stopped by ${name}`)))
   try {
     const given = { seed, schedule, ...(realUrl === undefined ? {} : { realUrl }) }
-    const result = await torture({ ...given, users: countOf(values.users), signal: calledOff.signal, say })
+    const result = await torture({ ...given, users: countOf(values.users), backups, signal: calledOff.signal, say })
     say(`\n${reportOf(result)}`)
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`)
     process.exitCode = isWhole(result) ? 0 : 1

@@ -33,6 +33,7 @@ import { describeStrike, type Strike } from './schedule.ts'
 import { checkOwnEnds, recovered, strikeAll, type Kills, type Weapons } from './stage/killer.ts'
 import { FeedReaders } from './stage/feed-reader.ts'
 import { Follower, readWholeLog } from './stage/log-reader.ts'
+import { Backups } from './stage/backups.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
 import { readLeft } from './stage/left.ts'
@@ -45,6 +46,8 @@ export interface TortureOptions {
   readonly seed: number
   readonly schedule: readonly Strike[]
   readonly users: number
+  /** How many backups are made amid the strikes. None with a real event store: its backup is its own. */
+  readonly backups: number
   /** A real event store, which must be empty. Undefined: an embedded node that looks like a cluster. */
   readonly realUrl?: string
   /** Makes the cluster fail, and resolves to the function that ends it. Default: by the fault of the strike. */
@@ -133,9 +136,13 @@ async function onStage(
 
   await sleep(calmMs, undefined, { signal })
   const fail: Weapons['fail'] = options.fail ?? (async ({ fault }) => (fault && stage.cluster?.begin(fault)) ?? nothing)
-  const kills = await strikeAll({ stage, followers, fail }, schedule, signal, (strike, index) =>
-    say(`strike ${index + 1} of ${schedule.length}, ${describeStrike(strike)}`),
-  )
+  const backups = new Backups(stage, { count: options.backups, strikes: schedule.length, seed })
+  closers.push(() => backups.made().catch(() => undefined))
+  const kills = await strikeAll({ stage, followers, fail }, schedule, signal, (strike, index) => {
+    say(`strike ${index + 1} of ${schedule.length}, ${describeStrike(strike)}`)
+    backups.beside(index, signal)
+  })
+  await backups.made()
   await sleep(calmMs, undefined, { signal })
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
@@ -190,6 +197,7 @@ async function onStage(
     await checkSeals(stage, log),
     checkOwnEnds(stage),
     checkFollowers(still, followers.moves),
+    ...(options.backups > 0 ? [await backups.check(await readWholeLog(stage.esdbUrl, 'forwards'))] : []),
   ]
   const seconds = (from: number, to: number) => Math.round((to - from) / 100) / 10
   return {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openAuditServers } from '../../../app/audit/audit-servers.ts'
-import { at, textAt } from '../../../app/demo/members.ts'
+import { textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
+import { objectsIn } from '../../../tools/torture/checks/backups.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
 import {
@@ -75,19 +76,6 @@ async function load(of: PlatformProcess): Promise<{ stop(): Promise<number> }> {
       return accepted
     },
   }
-}
-
-interface NamedObject {
-  readonly key: string
-  readonly sha256: string
-}
-
-/** The objects that an event names, with their hashes. */
-function objectsIn(value: unknown): NamedObject[] {
-  if (typeof value !== 'object' || value === null) return []
-  const [key, sha256] = [at(value, 'key'), at(value, 'sha256')]
-  const named = typeof key === 'string' && typeof sha256 === 'string' ? [{ key, sha256 }] : []
-  return [...named, ...Object.values(value).flatMap(objectsIn)]
 }
 
 beforeAll(async () => {

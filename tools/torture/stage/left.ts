@@ -11,17 +11,25 @@ export async function readLeft(stage: Pick<Stage, 'settings' | 'databaseUrl'>): 
   const { S3_ACCESS_KEY_ID: accessKeyId = '', S3_SECRET_ACCESS_KEY: secretAccessKey = '' } = stage.settings
   const account = { accessKeyId, secretAccessKey }
   const store = connectObjectStore({ endpoint: s3Endpoint, region, bucket, ...account, now: () => new Date() })
-  const logger = createLogger({ level: 'silent' })
-  const vault = createPool({ url: stage.databaseUrl('vault'), max: 1, name: 'left', logger })
   try {
     const objects: string[] = []
     for await (const { key } of store.list('')) objects.push(key)
+    return { objects, keys: await keysOfSubjects(stage.databaseUrl('vault')) }
+  } finally {
+    store.close()
+  }
+}
+
+/** `<organisation>/<subject>` of the keys in a vault that are not destroyed. */
+export async function keysOfSubjects(vaultUrl: string): Promise<ReadonlySet<string>> {
+  const logger = createLogger({ level: 'silent' })
+  const vault = createPool({ url: vaultUrl, max: 1, name: 'left', logger })
+  try {
     const { rows } = await vault.query<{ id: string }>(
       `select id from vault_secrets where kind = 'subject' and destroyed_at is null`,
     )
-    return { objects, keys: new Set(rows.map(({ id }) => id)) }
+    return new Set(rows.map(({ id }) => id))
   } finally {
-    store.close()
     await vault.end()
   }
 }

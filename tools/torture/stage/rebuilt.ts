@@ -6,6 +6,9 @@ import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { processes } from '../../../processes/registry.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { emptyCopy } from '../../../engine/rebuild/copies.ts'
+import { fill } from '../../../engine/rebuild/fill.ts'
+import type { Position } from '../../../platform/kit/positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
@@ -24,11 +27,7 @@ export async function compareWithRebuild(stage: Stage): Promise<Checked> {
   const url = stage.databaseUrl('rebuilt')
   await ensureDatabase(url)
   const logger = createLogger({ level: 'silent' })
-  const vault = await openVault({
-    url: stage.databaseUrl('vault'),
-    masterKeys: parseMasterKeys(stage.settings['MASTER_KEYS'] ?? ''),
-  })
-  const eventStore = await openEventStore({ url: stage.esdbUrl, catalogue, vault })
+  const { eventStore, close } = await openOriginal(stage)
   const pool = createPool({ url, max: 10, name: 'rebuilt', logger })
   await ensureRuntimeSchema(pool)
   const runner = createProjectionRunner({
@@ -54,9 +53,51 @@ export async function compareWithRebuild(stage: Stage): Promise<Checked> {
     await runner.close()
     await live.end()
     await pool.end()
+    await close()
+  }
+}
+
+/** Every read model and to-do list, filled from the log up to a position into a new database. */
+export async function rowsUpTo(stage: Stage, database: string, upTo: Position): Promise<readonly TableContent[]> {
+  const url = stage.databaseUrl(database)
+  await ensureDatabase(url)
+  const logger = createLogger({ level: 'silent' })
+  const { eventStore, close } = await openOriginal(stage)
+  const pool = createPool({ url, max: 6, name: database, logger })
+  try {
+    await ensureRuntimeSchema(pool)
+    const context = { eventStore, pool, logger, filter: { streamPrefixes: projectedStreams } }
+    const copies = await Promise.all(projectors.map((projector) => emptyCopy(context, projector, projector.name)))
+    await fill(
+      context,
+      copies.map((copy) => ({ copy, upTo })),
+    )
+    return await contentOf(pool)
+  } finally {
+    await pool.end()
+    await close()
+  }
+}
+
+/** The rows of a database. */
+export async function rowsIn(url: string): Promise<readonly TableContent[]> {
+  const pool = createPool({ url, max: 2, name: 'rows', logger: createLogger({ level: 'silent' }) })
+  try {
+    return await contentOf(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function openOriginal(stage: Stage) {
+  const masterKeys = parseMasterKeys(stage.settings['MASTER_KEYS'] ?? '')
+  const vault = await openVault({ url: stage.databaseUrl('vault'), masterKeys })
+  const eventStore = await openEventStore({ url: stage.esdbUrl, catalogue, vault })
+  const close = async (): Promise<void> => {
     await eventStore.close()
     await vault.close()
   }
+  return { eventStore, close }
 }
 
 async function contentOf(pool: Pool): Promise<readonly TableContent[]> {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { databaseUrl } from '../../../embedded/postgres/databases.ts'
 import type { Credentials } from '../../../app/credentials-file.ts'
+import { eventStoreFolder } from '../../../app/backup/sources.ts'
 import { isRole } from '../../../app/roles.ts'
 import { roleCommand } from '../../../test/support/apart.ts'
 import { masterKeys, prepareClients } from '../../../test/support/first-clients.ts'
@@ -105,6 +106,13 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     const [front, eventStore, postgres, objectStore, provider, receivers, smtp, ...own] = await freePorts()
     const secret = randomBytes(24).toString('hex')
     const urlOf = (database: string) => databaseUrl(postgres, secret, database)
+    // The folders of a platform that runs its event store itself. So a backup copies the log of the node.
+    if (realUrl === undefined)
+      await writeFile(
+        join(data('platform'), 'embedded.json'),
+        `${JSON.stringify({ ports: { eventstore: eventStore }, secrets: {} }, null, 2)}\n`,
+        { mode: 0o600 },
+      )
     const node =
       realUrl === undefined
         ? begin(
@@ -112,7 +120,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
             [
               mainOf('packages/embedded-eventstore'),
               '--data',
-              data('node'),
+              eventStoreFolder(data('platform')),
               '--port',
               String(eventStore),
               '--exit-with-parent',
@@ -211,7 +219,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
       credentials,
       stop,
       settings: variables,
-      esdbUrl: realUrl ?? `esdb://127.0.0.1:${eventStore}?tls=false`,
+      esdbUrl: realUrl ?? `esdb://torture:${secret}@localhost:${eventStore}?tls=false`,
       cluster: pretended,
       parts: parts.filter((part) => part !== 'node' || node !== undefined),
       providerUrl: shared.PROVIDER_BASE_URL,
