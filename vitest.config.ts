@@ -21,6 +21,7 @@ const long = [
   'test/end-to-end/main-job/{production,unhappy-ways}.e2e.test.ts',
   'test/end-to-end/operations/faults.e2e.test.ts',
   'test/end-to-end/users/**/*.test.ts',
+  'test/app/console/pages.int.test.ts',
   'test/app/serve.int.test.ts',
   'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
@@ -33,6 +34,7 @@ const long = [
 /** Files that take long, most of it waiting. */
 const longest = [
   'apart/killed-reads.e2e.',
+  'console/pages.int.',
   'hostile/event-loop.e2e.',
   'bad-days/killed-erasures.e2e.',
   'bad-days/lost-event-store.e2e.',
