@@ -154,6 +154,7 @@ function makesDue(change: RowChange, { recordedAt }: Pick<RecordedEvent, 'record
   if (change.table !== todoTable.name || change.op === 'remove' || change.op === 'remove-where') return false
   let due: unknown
   if (change.op === 'insert-select') {
+    if (change.mayWait === true) return false
     const from = change.columns['due_at']
     // The database alone knows when rows of another table are due.
     if (from === undefined || !('value' in from)) return true

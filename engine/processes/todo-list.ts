@@ -61,6 +61,8 @@ type DueOfEach<Step extends ListedStep> = Due<
 > & {
   /** Organisation of the row, if it is not that of the lookup's row. */
   readonly orgId?: TenantId
+  /** Most events find no row in the lookup, so they may wait some milliseconds for others. */
+  readonly mayWait?: true
 }
 
 /** Selects rows of one step: all given members must match. */
@@ -79,6 +81,7 @@ interface AnyDue<Text> {
   readonly concurrencyKey?: Text
   readonly payload?: object
   readonly orgId?: TenantId
+  readonly mayWait?: true
 }
 
 /**
@@ -167,7 +170,14 @@ export class TodoList<Steps extends ListedSteps> {
     from: Table,
     where: Readonly<Record<string, unknown>>,
     key: Key,
-    { at, existing = 'refuse', concurrencyKey: lane = noConcurrencyKey, payload, orgId }: AnyDue<Given<string>>,
+    {
+      at,
+      existing = 'refuse',
+      concurrencyKey: lane = noConcurrencyKey,
+      payload,
+      orgId,
+      mayWait,
+    }: AnyDue<Given<string>>,
   ): RowChange {
     return {
       op: 'insert-select',
@@ -184,6 +194,7 @@ export class TodoList<Steps extends ListedSteps> {
       },
       existing,
       isOfEvent: false,
+      ...(mayWait === undefined ? {} : { mayWait }),
     }
   }
 }

@@ -36,8 +36,8 @@ export interface MemberBatch {
 export interface FeedListener {
   /** Milliseconds for which events may wait for others, if they make nothing urgent. Default 0. */
   readonly gatherMs?: number | undefined
-  /** Whether somebody waits until the tables contain an event. */
-  readonly isAwaited?: (() => boolean) | undefined
+  /** Whether somebody waits until the tables contain the event at this position, or a later one. */
+  readonly isAwaited?: ((position: Position) => boolean) | undefined
   /** Writes one batch at a time. Must not throw. */
   write(batches: readonly MemberBatch[]): Promise<void>
   /** The writer has written every event of the log. */
@@ -84,7 +84,9 @@ export class Feed {
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
     this.#held.push(...events)
     const mayWaitMs = Math.min(...events.map((event) => this.#mayWaitMs(event)))
-    if (this.#held.length >= mostHeld || mayWaitMs === 0 || this.#listener.isAwaited?.() === true) return this.#flush()
+    const [first] = this.#held
+    const isAwaited = first !== undefined && this.#listener.isAwaited?.(first.position) === true
+    if (this.#held.length >= mostHeld || mayWaitMs === 0 || isAwaited) return this.#flush()
     const untilMs = performance.now() + mayWaitMs
     if (untilMs >= this.#heldUntilMs) return Promise.resolve()
     clearTimeout(this.#timer)
@@ -93,9 +95,10 @@ export class Feed {
     return Promise.resolve()
   }
 
-  /** Somebody waits for events that may be held. */
-  hurry(): void {
-    void this.#flush()
+  /** Somebody waits for the events up to this position, which may be held. */
+  hurry(position: Position): void {
+    const [first] = this.#held
+    if (first !== undefined && comparePositions(first.position, position) <= 0) void this.#flush()
   }
 
   /** Records that there is no wanted event up to this position. */

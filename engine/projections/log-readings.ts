@@ -1,6 +1,6 @@
 import type { EventStore } from '../store/event-store.ts'
 import type { EventHead } from '../store/errors.ts'
-import { comparePositions, formatPosition } from '../../platform/kit/positions.ts'
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
 import { Feed, type Member, type MemberBatch } from './feed.ts'
 
@@ -9,7 +9,7 @@ export interface LogReadingsOptions {
   readonly filter: EventFilter
   readonly batchSize: number
   readonly gatherMs?: number | undefined
-  readonly isAwaited?: () => boolean
+  readonly isAwaited?: (position: Position) => boolean
 }
 
 export interface ReadingListener {
@@ -54,9 +54,9 @@ export class LogReadings {
     if (feed !== undefined && feed.members.size === 0) this.#end(feed)
   }
 
-  /** Writes what waits for other events. */
-  hurry(): void {
-    for (const feed of this.#feeds) feed.hurry()
+  /** Writes what waits for other events, if the position is among them. */
+  hurry(position: Position): void {
+    for (const feed of this.#feeds) feed.hurry(position)
   }
 
   /** Resolves when all events handed over so far are written. */

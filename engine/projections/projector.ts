@@ -84,6 +84,8 @@ export type RowChange =
       readonly existing: 'refuse' | 'replace'
       /** No earlier event can name the rows by their key. */
       readonly isOfEvent: boolean
+      /** The event may wait for others, although rows of it may be due at once. */
+      readonly mayWait?: true
     }
 
 /** Declared as a method, so that a handler of one event type fits the table of handlers without a cast. */

@@ -99,7 +99,12 @@ class CheckpointWatch implements ReadPositions {
     const since = performance.now()
     const late = (): string[] => names.filter((name) => !this.#hasPassed(name, position))
     if (late().length > 0) {
-      await this.#until(names, (isFresh) => late().every((name) => isFresh && !this.#isWaitedFor(name)), timeoutMs)
+      await this.#until(
+        position,
+        names,
+        (isFresh) => late().every((name) => isFresh && !this.#isWaitedFor(name)),
+        timeoutMs,
+      )
     }
     const behind = late()
     if (behind.length === 0) return { caughtUp: true }
@@ -122,7 +127,7 @@ class CheckpointWatch implements ReadPositions {
     if (reached === undefined) return false
     const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
-    this.#runner?.hurry()()
+    this.#runner?.hurry(newest)()
     for (
       let pauseMs = this.#pollMs;
       comparePositions(reached, newest) < 0;
@@ -150,9 +155,14 @@ class CheckpointWatch implements ReadPositions {
     this.#unsubscribe?.()
   }
 
-  #until(names: readonly string[], isReached: (isFresh: boolean) => boolean, timeoutMs: number): Promise<void> {
+  #until(
+    position: Position,
+    names: readonly string[],
+    isReached: (isFresh: boolean) => boolean,
+    timeoutMs: number,
+  ): Promise<void> {
     return new Promise((resolve) => {
-      const ended = this.#runner?.hurry()
+      const ended = this.#runner?.hurry(position)
       const finish = (): void => {
         ended?.()
         clearTimeout(timer)

@@ -2,6 +2,7 @@ import { limited, within } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { inSpansOf, noTracer } from '../../platform/kit/tracing.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import {
@@ -50,8 +51,8 @@ export class ProjectionRunner {
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
   readonly #vacancies: Vacancies
-  /** Callers that wait for events. */
-  #awaited = 0
+  /** What callers wait for. */
+  readonly #awaited = new Set<{ readonly position: Position }>()
   #addTo: JoinedOptions['addTo']
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
@@ -83,7 +84,7 @@ export class ProjectionRunner {
       addTo: (parts) => this.#addTo?.(parts),
     })
     this.#readings = new LogReadings(
-      { eventStore, filter, batchSize, gatherMs, isAwaited: () => this.#awaited > 0 },
+      { eventStore, filter, batchSize, gatherMs, isAwaited: (position) => this.#isAwaited(position) },
       {
         write: (batches) => inSpansOf(tracer, tracedWork(batches), () => this.#writer.write(batches)),
         caughtUp: (members) => this.#markLive(members),
@@ -176,17 +177,22 @@ export class ProjectionRunner {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Writes each event at once until the returned function is called. */
-  hurry(): () => void {
-    this.#awaited += 1
-    this.#readings.hurry()
-    return () => void (this.#awaited -= 1)
+  /** Writes the events up to the position without a pause, until the returned function is called. */
+  hurry(position: Position): () => void {
+    const awaited = { position }
+    this.#awaited.add(awaited)
+    this.#readings.hurry(position)
+    return () => void this.#awaited.delete(awaited)
   }
 
   /** Small batches write this too, in their own statement. Returns a function that ends it. */
   addToBatches(addTo: JoinedOptions['addTo']): () => void {
     this.#addTo = addTo
     return () => void (this.#addTo = undefined)
+  }
+
+  #isAwaited(position: Position): boolean {
+    return [...this.#awaited].some((awaited) => comparePositions(position, awaited.position) <= 0)
   }
 
   #hasCaughtUp(): boolean {

@@ -80,7 +80,7 @@ export const aiReviewProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'ai_review',
-  version: 4,
+  version: 5,
   // A skipped withdrawal of consent would leave a review running.
   decisive: true,
   lookups: [openReviews, reviewPlaces, usedUpBudgets],
@@ -111,9 +111,6 @@ export const aiReviewProcess = defineProcess<
       todo.schedule('start', aiReviewId, { at: requestedAt, existing: 'replace' }),
     ],
     AiReviewStarted: ({ data }) => [patchRow(openReviews, { aiReviewId: data.aiReviewId, patientId: data.patientId })],
-    // The next call of the start job is due at once.
-    AiReviewProviderCaseCreated: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.createdAt)],
-    AiReviewImageSent: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.sentAt)],
     AiReviewStartDeferred: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.retryAt)],
     AiReviewProcessingAccepted: ({ data }, todo) => [
       todo.clear(data.aiReviewId, 'start'),
@@ -178,6 +175,7 @@ function ended(aiReviewId: string, at: string, todo: Todos): RowChange[] {
     todo.scheduleForEach('release', reviewPlaces, { aiReviewId }, (place) => ({
       key: place('aiReviewId'),
       at,
+      mayWait: true,
       existing: 'replace',
     })),
   ]

@@ -102,6 +102,7 @@ export const assessmentsProcess = defineProcess<
       todo.scheduleForEach('conclude', endedReviews, { caseId, productId, orgId: todo.orgId }, (review) => ({
         key: assessmentId,
         at: requestedAt,
+        mayWait: true,
         existing: 'replace',
         payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
       })),

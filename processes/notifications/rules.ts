@@ -90,6 +90,7 @@ function createFor(
   return todo.scheduleForEach('create', rules, where, (rule) => ({
     key: [rule('subscriptionId'), endOfKey(eventId, orgId)],
     at: data.occurred_at,
+    mayWait: true,
     orgId,
     // A users service that is away holds up no chat.
     concurrencyKey: rule('recipientType'),

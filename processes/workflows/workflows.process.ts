@@ -88,6 +88,7 @@ function assessmentEnded({ data }: Recorded<AssessmentChannelEvent>, todo: Todos
     todo.scheduleForEach('follow', openInstances, where, (instance) => ({
       key: instance('instanceId'),
       at: data.ended_at,
+      mayWait: true,
     })),
   ]
 }

@@ -33,6 +33,8 @@ const selected = (due_at: Expression) =>
       due_at,
     },
   })
+const waiting = (change: RowChange): RowChange =>
+  change.op === 'insert-select' ? { ...change, mayWait: true } : change
 
 it.each<[string, RowChange, boolean]>([
   ['a row that is due', insertRow(todoTable, row(recordedAt)), true],
@@ -45,6 +47,7 @@ it.each<[string, RowChange, boolean]>([
   ['a row that it removes', removeRow(todoTable, key), false],
   ['rows that it removes', removeRows(todoTable, { key: 'k' }), false],
   ['rows of another table that are due', selected({ value: recordedAt }), true],
+  ['rows of another table that may wait', waiting(selected({ value: recordedAt })), false],
   ['rows of another table that are due later', selected({ value: later }), false],
   ['rows of another table that the database knows', selected({ column: 'due_at' }), true],
   ['a row of a lookup table', { ...insertRow(todoTable, row(recordedAt)), table: 'lookup' }, false],

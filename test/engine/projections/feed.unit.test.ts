@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { Feed, type Member, type MemberBatch } from '../../../engine/projections/feed.ts'
 import { LogReadings } from '../../../engine/projections/log-readings.ts'
 import { defineProjector, type RowChange } from '../../../engine/projections/projector.ts'
-import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
+import { comparePositions, startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { opened, renamed, ticketCounts, type TicketEvent } from './tickets.ts'
@@ -204,14 +204,20 @@ describe('events that make nothing urgent', () => {
 
   it('are written at once for somebody who waits for them', async () => {
     const batches: (readonly MemberBatch[])[] = []
-    let isAwaited = false
-    const feed = new Feed([urgent('list')], { ...listenerInto(batches), gatherMs, isAwaited: () => isAwaited })
+    let awaited = startOfLog
+    const isAwaited = (position: Position) => comparePositions(position, awaited) <= 0
+    const feed = new Feed([urgent('list')], { ...listenerInto(batches), gatherMs, isAwaited })
     await feed.takeEvents(story.slice(0, 1))
-    isAwaited = true
-    feed.hurry()
+    awaited = story[1]?.position ?? startOfLog
+    feed.hurry(awaited)
     await vi.waitFor(() => expect(batches).toHaveLength(1))
     await feed.takeEvents(story.slice(1, 2))
     await vi.waitFor(() => expect(batches).toHaveLength(2))
+    // Nobody waits for what comes later.
+    await feed.takeEvents(story.slice(3, 4))
+    feed.hurry(awaited)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(batches).toHaveLength(2)
   })
 
   it('do not hide a handler that throws', async () => {
