@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { v5 } from 'uuid'
 import { recordRestored } from '../../commands/backups/record-backups.ts'
 import { execute } from '../../engine/commands/execute.ts'
@@ -12,8 +11,6 @@ import { formatPosition } from '../../platform/kit/positions.ts'
 import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
-import { readLedgerEntry } from '../../contracts/clinical/erasure-ledger.ts'
-import type { SignedErasure } from '../../platform/vault/vault-rows.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 import { beginLogOfRestored } from '../audit/accept-older-log.ts'
 import { connectAuditServers, type AuditServers } from '../audit/audit-servers.ts'
@@ -21,6 +18,7 @@ import { startEmbedded } from '../embedded.ts'
 import { openMasterKeys } from '../master-keys.ts'
 import { operatorAccount } from '../operator-account.ts'
 import { backupContext, installationOf } from './create.ts'
+import { enterErasures, readErasureFile } from './erasure-file.ts'
 import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
@@ -68,7 +66,7 @@ export async function restoreBackup(
     throw new ConfigurationError(
       'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
     )
-  const listed = order.erasures === undefined ? [] : await readErasures(order.erasures)
+  const listed = order.erasures === undefined ? [] : await readErasureFile(order.erasures)
   const newerBackups = await Promise.all(newer.map((each) => openManifest(place, keys, each)))
   const folder = await beginRestoreFolder(order.folder)
   try {
@@ -79,10 +77,7 @@ export async function restoreBackup(
       const servers = await connectAuditServers(found, masterKeys)
       try {
         await fillObjects(place, opened, servers.objects)
-        const unsigned = listed.findIndex((entry) => !servers.vault.isSigned(entry))
-        if (unsigned !== -1)
-          throw new Error(`line ${unsigned + 1} of ${order.erasures} is not signed by the vault of this backup`)
-        for (const entry of listed) await servers.vault.enter(entry)
+        await enterErasures(servers.vault, listed)
         await record(servers, opened)
         const proof = await proveRestore(servers, found.databaseUrl ?? '', new AbortController().signal)
         return { erasures: count + listed.length, proof }
@@ -96,16 +91,6 @@ export async function restoreBackup(
   } finally {
     folder.release()
   }
-}
-
-/** @throws Error that names the line of something else than an entry */
-async function readErasures(file: string): Promise<readonly SignedErasure[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
-  return lines.map((line, index) => {
-    const entry = readLedgerEntry(line)
-    if (entry === undefined) throw new Error(`line ${index + 1} of ${file} is not an entry of the ledger of erasures`)
-    return entry
-  })
 }
 
 /** Who was erased after a backup would come back with it. A newer backup names them; nothing else does. */

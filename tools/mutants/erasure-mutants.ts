@@ -3,6 +3,7 @@ import type { Mutant } from './mutant.ts'
 const decisions = 'test/commands/clinical/erase-patient.unit.test.ts'
 const steps = 'test/processes/clinical/erasure-steps.int.test.ts'
 const followed = 'test/contracts/clinical/followed-erasures.int.test.ts'
+const erasureFile = 'test/app/backup/erasure-file.int.test.ts'
 const vault = 'test/platform/vault/vault.int.test.ts'
 
 export const erasureMutants: readonly Mutant[] = [
@@ -49,6 +50,34 @@ export const erasureMutants: readonly Mutant[] = [
     becomes: '[]',
     caughtBy: {
       'test/app/erasure-ledger.int.test.ts': 'a user whom a backup brought back is erased again, in any status, once',
+    },
+  },
+  {
+    name: 'restored-patient-lives',
+    fault: 'a person whom the file of erasures names lives on after a restore',
+    file: 'app/backup/erasure-file.ts',
+    at: 'enterErasures / enter()',
+    becomes: 'undefined',
+    caughtBy: {
+      [erasureFile]: 'a person who was erased after the backup stays erased in its copy, and nobody else is',
+    },
+  },
+  {
+    name: 'forged-line-passed-over',
+    fault: 'a restore takes a file of erasures with a line that nobody signed',
+    file: 'app/backup/erasure-file.ts',
+    at: 'enterErasures / isSigned()',
+    becomes: 'true',
+    caughtBy: { [erasureFile]: 'a line that the vault did not sign is named, and no line is entered' },
+  },
+  {
+    name: 'exports-backed-up',
+    fault: 'a backup keeps exports, which no key of the patient seals, longer than a day',
+    file: 'app/backup/sources.ts',
+    at: 'lasting / startsWith()',
+    becomes: 'false',
+    caughtBy: {
+      'test/app/backup/sources.int.test.ts': 'a backup has the objects of the store without the exports',
     },
   },
   {

@@ -311,3 +311,28 @@ test('the copy has every event at its place, every row and every picture, and ca
   expect(heldCheck(await health())).toEqual({ name: 'calls-held', status: 'ok' })
   expect(await runPlatform(['audit', 'verify'], env)).toMatchObject({ code: 0 })
 })
+
+test('the copy keeps the last administrator, and a person signs in there with the credentials of the copy', async () => {
+  const copy = running.at(-1)
+  if (copy === undefined) throw new Error('the copy does not run')
+  const { administrators = [], base_url: baseUrl, console: atConsole, org_id: orgId } = copy.credentials
+  const administrator = administrators.find((each) => each.org_id === orgId)?.user_id ?? ''
+  await expect(asAdministrator(copy, `/${administrator}`, {}, 'DELETE')).rejects.toThrow('"code":"last-administrator"')
+
+  const form = new URLSearchParams({ email: atConsole?.email ?? '', password: atConsole?.password ?? '' })
+  const signedIn = await fetch(`${baseUrl}/console/development-sign-in`, {
+    method: 'POST',
+    body: form,
+    redirect: 'manual',
+    headers: { origin: new URL(baseUrl).origin },
+  })
+  expect([signedIn.status, signedIn.headers.get('set-cookie')]).toEqual([
+    303,
+    expect.stringContaining('__Host-console='),
+  ])
+
+  // With another administrator, which the command makes beside the copy, the first one may go.
+  const args = ['administrators', 'create', '--org', orgId, '--email', 'after@example.org', '--name', 'After']
+  expect(await runPlatform(args, { PLATFORM_DATA_DIR: join(folder, 'copy') })).toMatchObject({ code: 0 })
+  await asAdministrator(copy, `/${administrator}`, {}, 'DELETE')
+})
