@@ -1,4 +1,5 @@
 import type { CommandDependencies } from '../engine/commands/dependencies.ts'
+import type { StepFunction } from '../engine/processes/define-process.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import type { TenantId } from '../platform/kit/tenants.ts'
 import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
@@ -45,3 +46,6 @@ export interface ProcessDependencies extends CommandDependencies {
   /** From [0, 1); spreads retries. */
   readonly random: () => number
 }
+
+/** A step of a process of this program. */
+export type ProcessStep<Payload = object> = StepFunction<Payload, ProcessDependencies>

@@ -38,8 +38,8 @@ interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps>
 }
 type StepDefinitions<Deps> = Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>
 
-type StepFunction<Payload extends TObject, Deps> = (
-  todo: Todo<Static<Payload>>,
+export type StepFunction<Payload, Deps> = (
+  todo: Todo<Payload>,
   deps: Deps,
   context: StepContext,
 ) => Promise<StepOutcome>
@@ -47,7 +47,7 @@ type StepFunction<Payload extends TObject, Deps> = (
 /** A step and the payload of its rows. The payload is checked before the step runs. */
 export function step<Payload extends TObject, Deps>(
   payload: Payload,
-  run: StepFunction<Payload, Deps>,
+  run: StepFunction<Static<Payload>, Deps>,
 ): StepDefinition<Payload, false, Deps> {
   return { payload, isKeyed: false, runIn: checked(payload, run) }
 }
@@ -55,12 +55,12 @@ export function step<Payload extends TObject, Deps>(
 /** A step that calls one of many receivers: its rows have a concurrency key. */
 export function keyedStep<Payload extends TObject, Deps>(
   payload: Payload,
-  run: StepFunction<Payload, Deps>,
+  run: StepFunction<Static<Payload>, Deps>,
 ): StepDefinition<Payload, true, Deps> {
   return { payload, isKeyed: true, runIn: checked(payload, run) }
 }
 
-function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>) {
+function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Static<Payload>, Deps>) {
   const validator = atFirstUse(() => Compile(schema))
   return (process: string): Step<Deps> =>
     ({ key, step: name, orgId, dueAt, payload }, deps, context) => {

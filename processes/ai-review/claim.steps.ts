@@ -9,11 +9,11 @@ import { execute } from '../../engine/commands/execute.ts'
 import { aiReviews, requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
 import { derivedV7 } from '../../engine/processes/step-identity.ts'
 
 /** The place of the request on the channel. */
@@ -24,7 +24,7 @@ export const OpenPayload = Type.Object({ caseId: Type.String(), productId: Type.
 export type OpenPayload = Static<typeof OpenPayload>
 
 /** Takes the slot of (case, product), or answers the request with the review that holds it. */
-export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
+export const claim: ProcessStep<ClaimPayload> = async (todo, deps) => {
   const { channelRevision } = todo.payload
   const { data, id } = await readChannelEvent(deps.store, aiReviewChannelStream, channelRevision, [
     'ai_review.requested',
@@ -63,7 +63,7 @@ export async function takeSlotAndOpen(todo: Todo, command: TakeSlot, deps: Proce
  * review no longer holds the slot, it has its first event already, because only a review with its first event can be
  * superseded.
  */
-export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
+export const open: ProcessStep<OpenPayload> = async (todo, deps) => {
   const { caseId, productId } = todo.payload
   const target = aiReviewSlots.of(todo.orgId, caseId, productId)
   const { state } = await deps.store.load(target)
@@ -91,11 +91,7 @@ async function openHolder(
  * its outcome is recorded. A review that has lost its slot is not ended here: the review that replaced it ends it. One
  * decision may end several reviews of its patient.
  */
-export async function withdraw(
-  todo: Todo,
-  { store, consent }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const withdraw: ProcessStep = async (todo, { store, consent }, step) => {
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
   const context = todo.command('ai-review.withdraw', todo.key)

@@ -2,9 +2,7 @@ import { toReviewImages } from '../../commands/ai-review/image-addresses.ts'
 import { rejectErased } from '../../commands/foreign-events/record-foreign-event.ts'
 import { appends } from '../../engine/processes/appends.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { derivedV7 } from '../../engine/processes/step-identity.ts'
 import { takeSlotAndOpen } from './claim.steps.ts'
 import { requestIn } from './foreign-addresses.ts'
@@ -13,7 +11,7 @@ import { requestIn } from './foreign-addresses.ts'
  * Takes the slot for a request of another service. Such a request names no patient, so no key can seal its addresses
  * yet. The start job takes them over from the foreign event when the case has supplied the patient.
  */
-export async function claimForeign(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const claimForeign: ProcessStep = async (todo, deps, step) => {
   const target = foreignEvents.of(todo.key)
   const { state } = await deps.store.load(target)
   if (state.status === 'received' && state.data === null) {

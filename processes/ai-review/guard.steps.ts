@@ -6,7 +6,7 @@ import { execute } from '../../engine/commands/execute.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
 import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
@@ -44,11 +44,7 @@ export async function admission(
 }
 
 /** The review has ended. Its place goes to the oldest review of the organisation that waits. */
-export async function release(
-  todo: Todo,
-  { store, configuration }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const release: ProcessStep = async (todo, { store, configuration }, step) => {
   const { aiReviewMaxConcurrentPerOrg: limit } = configuration
   const command = { aiReviewId: todo.key, limit, now: step.now() }
   const places = aiReviewPlaces.of(todo.orgId)
@@ -56,11 +52,7 @@ export async function release(
 }
 
 /** After a crash between the count of a request and its claim: frees the unit, unless the review was claimed. */
-export async function returnUnclaimed(
-  todo: Todo<ReturnCountPayload>,
-  { store }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const returnUnclaimed: ProcessStep<ReturnCountPayload> = async (todo, { store }, step) => {
   const { orgId, key: aiReviewId, payload } = todo
   const { day, ...slot } = payload
   if (await wasClaimed(store, { orgId, aiReviewId, ...slot })) return { kind: 'done' }

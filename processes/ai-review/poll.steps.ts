@@ -8,16 +8,15 @@ import type { Classification, ProviderOutcome, RawResponse } from '../../streams
 import { AppendTooLargeError, InvalidEventError } from '../../engine/store/errors.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { outsideCall } from '../../engine/processes/attempt.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { StepContext } from '../../engine/processes/process.ts'
 import { readProviderResult } from './provider-result.ts'
 import { answeredOf } from './answered-call.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One poll for the result. A poll that was due during an outage is made once, also after the deadline. */
-export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const poll: ProcessStep = async (todo, deps, step) => {
   const { store } = deps
   const target = aiReviews.of(todo.orgId, todo.key)
   const isDue = (state: AiReviewState) => isAwaiting(state) && Date.parse(state.nextPollAt) <= step.now().getTime()

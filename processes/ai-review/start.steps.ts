@@ -16,7 +16,7 @@ import {
 import type { AiReviewEvent, Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import {
   callOutside,
   outsideCall,
@@ -57,7 +57,7 @@ interface Run {
  * One run of the start job. It checks consent again, then makes the next provider call under an attempt. The row stays
  * due until the review awaits its result. The step continues with the next call at once.
  */
-export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const start: ProcessStep = async (todo, deps, step) => {
   const { store } = deps
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)

@@ -6,12 +6,10 @@ import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
 
 /** Opens the case and requests its review, unless the route has done so. */
-export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+export const askForReview: ProcessStep = async (todo, deps) => {
   const target = assessments.of(todo.orgId, todo.key)
   const state = await loadSufficient(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
@@ -26,7 +24,7 @@ export async function askForReview(todo: Todo, deps: ProcessDependencies): Promi
   return appends(deps.store, target, (current) => requestReview({ now: new Date(state.submittedAt) }, current), context)
 }
 
-export async function expire(todo: Todo, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const expire: ProcessStep = async (todo, { store }, step) => {
   const command = { now: step.now() }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.expire')
@@ -34,7 +32,7 @@ export async function expire(todo: Todo, { store }: ProcessDependencies, step: S
 }
 
 /** Ends an assessment whose uploads were not submitted in time. */
-export async function closeUploads(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const closeUploads: ProcessStep = async (todo, deps, step) => {
   const command = { now: step.now() }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.close-uploads')

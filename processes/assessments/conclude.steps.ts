@@ -8,11 +8,11 @@ import { execute } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { signedImages } from '../ai-review/signed-images.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { readChannelEvent, type Recorded } from '../../engine/relay/channel.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { StepContext } from '../../engine/processes/process.ts'
 
 /** The event that ended the review: its place on the channel, and the review. */
 export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })
@@ -25,11 +25,7 @@ export type ReviewEnded = Extract<AiReviewChannelEvent, { type: (typeof ends)[nu
  * Ends the assessment when the review of its case ends. If the review no longer holds its slot, its successor ends the
  * assessment, and `ai_review.superseded` removes the row.
  */
-export async function conclude(
-  todo: Todo<ConcludePayload>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const conclude: ProcessStep<ConcludePayload> = async (todo, deps, step) => {
   const ended = await readChannelEvent(deps.store, aiReviewChannelStream, todo.payload.channelRevision, ends)
   if ((await successorOf(deps.store, ended.data)) !== null) return { kind: 'done' }
   const renewal = hasExpired(ended) ? await renew(todo, deps, step, ended) : 'none'

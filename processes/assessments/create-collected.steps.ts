@@ -6,17 +6,12 @@ import { appends } from '../../engine/processes/appends.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
 
 export const CollectedPayload = Type.Object({ caseId: Type.String() })
 
 /** Creates the assessment that a workflow instance requested. The case has everything that it needs. */
-export async function createCollected(
-  todo: Todo<Static<typeof CollectedPayload>>,
-  { store, configuration }: ProcessDependencies,
-): Promise<StepOutcome> {
+export const createCollected: ProcessStep<Static<typeof CollectedPayload>> = async (todo, { store, configuration }) => {
   const { orgId, key, payload, dueAt: now } = todo
   const { state: ofCase } = await store.load(cases.of(orgId, payload.caseId))
   if (ofCase.status === 'absent' || ofCase.assigned?.assessmentId !== key)

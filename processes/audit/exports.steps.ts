@@ -3,10 +3,9 @@ import { exportOf, failExport, finishExport, removeExport } from '../../commands
 import type { ExportOrder } from '../../contracts/audit/export.ts'
 import { appends } from '../../engine/processes/appends.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { Problem } from '../../platform/http/problems.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { exportPrefix } from './export-runs.ts'
 
 export const ExportPayload = Type.Object({ patientId: Type.String() })
@@ -16,11 +15,7 @@ type ExportPayload = Static<typeof ExportPayload>
  * Writes the ZIP file. This takes longer than a step may, so the writing goes on between the runs of the step. If the
  * instance dies, another one begins again under another key.
  */
-export async function writeZip(
-  todo: Todo<ExportPayload>,
-  { store, exports, failpoint }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const writeZip: ProcessStep<ExportPayload> = async (todo, { store, exports, failpoint }, step) => {
   const order = orderOf(todo)
   const { exportId } = order
   const target = exportsOf(order)
@@ -44,11 +39,7 @@ export async function writeZip(
   return outcome
 }
 
-export async function giveUp(
-  todo: Todo<ExportPayload>,
-  { store, exports }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const giveUp: ProcessStep<ExportPayload> = async (todo, { store, exports }, step) => {
   const order = orderOf(todo)
   const { exportId } = order
   await exports.end(exportId)
@@ -58,11 +49,7 @@ export async function giveUp(
 }
 
 /** Removes the ZIP file in every version, and what interrupted writings left. */
-export async function removeObjects(
-  todo: Todo<ExportPayload>,
-  { store, objects }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const removeObjects: ProcessStep<ExportPayload> = async (todo, { store, objects }, step) => {
   const order = orderOf(todo)
   const { exportId } = order
   const prefix = exportPrefix(order)

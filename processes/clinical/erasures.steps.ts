@@ -7,7 +7,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { errorOf } from '../../platform/outbound/error-of.ts'
 import { patientErasures, type Erasure } from '../../streams/patient-erasure/aggregate.ts'
 import type { ErasureStep } from '../../streams/patient-erasure/events.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 
 /** Whom a step erases. */
 export interface ErasedPatient {
@@ -54,7 +54,7 @@ export function erasureStep(name: ErasureStep, work: Work): StepRun {
   }
 }
 
-export async function complete(todo: Todo, { store }: ProcessDependencies, context: StepContext): Promise<StepOutcome> {
+export const complete: ProcessStep = async (todo, { store }, context) => {
   const patientId = patientOf(todo)
   const command = { patientId, organisationId: todo.orgId, now: context.now() }
   const target = patientErasures.of(todo.orgId, patientId)

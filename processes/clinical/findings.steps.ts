@@ -11,10 +11,9 @@ import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepOutcome } from '../../engine/processes/process.ts'
 import { causeOf, stepCommand } from '../../engine/processes/step-identity.ts'
 
 /** The place of the completed review on the channel, so its lesions stay out of the list. */
@@ -26,10 +25,7 @@ export type SupersedePayload = Static<typeof SupersedePayload>
 
 type Completed = RecordedEvent<Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>>
 
-export async function recordFindingsOfReview(
-  todo: Todo<RecordPayload>,
-  deps: ProcessDependencies,
-): Promise<StepOutcome> {
+export const recordFindingsOfReview: ProcessStep<RecordPayload> = async (todo, deps) => {
   const completed = await completedOf(todo, deps)
   deps.failpoint('findings-due')
   const position = await recordOnce(completed, deps)
@@ -41,10 +37,7 @@ export async function recordFindingsOfReview(
  * The two steps of a review may run at once, or this one first. So it also records the findings, with the same ids,
  * before it supersedes. The other step then appends nothing.
  */
-export async function supersedeDiagnosesOfReview(
-  todo: Todo<SupersedePayload>,
-  deps: ProcessDependencies,
-): Promise<StepOutcome> {
+export const supersedeDiagnosesOfReview: ProcessStep<SupersedePayload> = async (todo, deps) => {
   const completed = await completedOf(todo, deps)
   await recordOnce(completed, deps)
   const { aiReviewId, lesions } = completed.data

@@ -3,9 +3,7 @@ import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
 
 const findingsRetryMs = 2_000
 
@@ -13,7 +11,7 @@ const findingsRetryMs = 2_000
  * Records the result of an ended task in its case. The diagnoses belong to the findings of the AI, so it waits for them.
  * A large decision takes several appends. The last one ends the review of the case and the row.
  */
-export async function conclude(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export const conclude: ProcessStep = async (todo, { store }) => {
   const { orgId, key: taskId, dueAt: now } = todo
   const hasEnded = ({ status }: { readonly status: string }) => status === 'decided' || status === 'cancelled'
   const task = await loadSufficient(store, humanReviewTasks.of(orgId, taskId), hasEnded)

@@ -21,11 +21,10 @@ import { humanReviewTasks, type HumanReviewTaskState } from '../../streams/human
 import type { ReviewedLesion } from '../../streams/human-review-task/events.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** Places of the completed review on its channel, and of the policy in force at that event in its stream. */
 export const OpenPayload = Type.Object({ channelRevision: Type.String(), policyRevision: Type.String() })
@@ -43,7 +42,7 @@ type Completed = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>[
  * first, so that it is in review as soon as the task is visible. Its event also has the assessment of the task, so that
  * each repeat opens the same task. An assessment that the case gets later makes `assign` due.
  */
-export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: ProcessDependencies): Promise<StepOutcome> {
+export const open: ProcessStep<Static<typeof OpenPayload>> = async (todo, deps) => {
   const { store, vault } = deps
   const { orgId, key: taskId, dueAt: now, payload } = todo
   const { data } = await readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, [
@@ -97,10 +96,7 @@ async function patientOf(store: EventStore, orgId: TenantId, aiReviewId: string)
 }
 
 /** Records the assessment in the task. The task is opened soon after its start in the case. */
-export async function assign(
-  todo: Todo<Static<typeof AssignPayload>>,
-  { store }: ProcessDependencies,
-): Promise<StepOutcome> {
+export const assign: ProcessStep<Static<typeof AssignPayload>> = async (todo, { store }) => {
   const command = { assessmentId: todo.payload.assessmentId, now: todo.dueAt }
   const { state, position } = await execute(
     store,
@@ -120,12 +116,12 @@ function diagnosisOf(lesion: Completed['lesions'][number]): ReviewedLesion {
 }
 
 /** Ends the lease. A lease that was extended meanwhile has a row of its own. */
-export async function end(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export const end: ProcessStep = async (todo, { store }) => {
   const decide = (state: HumanReviewTaskState) => endLease({ now: todo.dueAt }, state)
   return appends(store, taskOf(todo), decide, todo.command('human-review.end-lease'))
 }
 
-export async function supersede(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export const supersede: ProcessStep = async (todo, { store }) => {
   const decide = (state: HumanReviewTaskState) => cancelTask({ reason: 'superseded', now: todo.dueAt }, state)
   return appends(store, taskOf(todo), decide, todo.command('human-review.supersede'))
 }
@@ -134,11 +130,7 @@ export async function supersede(todo: Todo, { store }: ProcessDependencies): Pro
  * Cancels the task unless the patient's consent is granted: a refusal that was recorded with an earlier date never
  * overrides a later decision. One refusal may be about several tasks of its patient.
  */
-export async function withdraw(
-  todo: Todo,
-  { store, consent }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const withdraw: ProcessStep = async (todo, { store, consent }, step) => {
   const { orgId, key, dueAt: now } = todo
   const { state: task } = await store.load(taskOf(todo))
   if (task.status === 'absent') throw new Error('a withdrawn consent is about a task that was never opened')

@@ -15,10 +15,10 @@ import { notifications, subjectOfContent } from '../../streams/notification/aggr
 import { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { NotificationChannel } from '../../streams/types.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
 import type { PublicEvent, Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { StepContext } from '../../engine/processes/process.ts'
 import { notificationIdOf } from './matches.ts'
 import { isAboutPatient, patientOf, readPublicEvent, textAt, variablesOf } from './public-event.ts'
 
@@ -45,11 +45,7 @@ const answering = answeringRefusals({})
  * must be new. So a step that runs again makes nothing. The content depends on the instant of the run, so each run has
  * a command id of its own.
  */
-export async function create(
-  todo: Todo<CreatePayload>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const create: ProcessStep<CreatePayload> = async (todo, deps, step) => {
   const { orgId: organisationId, payload, cause } = todo
   const { store, configuration } = deps
   const { subscriptionId, eventType, receivedAt } = payload

@@ -16,7 +16,7 @@ import {
 } from '../../streams/notification/aggregate.ts'
 import { NotificationChannel } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { outsideCall, waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
@@ -32,11 +32,7 @@ const answering = answeringRefusals({})
  * the provider, so an attempt without an outcome means: the message may have been sent. Nobody sends it again before
  * its lease has ended. Then its outcome is unknown.
  */
-export async function deliver(
-  todo: Todo<DeliverPayload>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const deliver: ProcessStep<DeliverPayload> = async (todo, deps, step) => {
   const { orgId, key } = todo
   const sender = todo.payload.channel === 'slack' ? deps.chats : deps.mails
   const target = notifications.of(orgId, key)
@@ -67,7 +63,7 @@ function isSending(state: NotificationState): state is SendingNotification {
 }
 
 /** A crash cut the attempt off during the call. */
-async function endCutOff(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+const endCutOff: ProcessStep = async (todo, deps, step) => {
   const command = { ...retryRules(deps), now: step.now(), endedLeases: step.endedLeases }
   const target = notifications.of(todo.orgId, todo.key)
   return appends(deps.store, target, (state) => answering(endCutOffAttempt(command, state)), todo.attempt())

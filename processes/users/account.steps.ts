@@ -1,5 +1,4 @@
 import type { IdentityProvider } from '../../contracts/users/identity-provider.ts'
-import { execute } from '../../engine/commands/execute.ts'
 import { endMembershipsOfErased } from '../../commands/users/erase-user.ts'
 import {
   alignAccount,
@@ -12,17 +11,15 @@ import { appends } from '../../engine/processes/appends.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { users, type AccountState, type UserState } from '../../streams/user/aggregate.ts'
 import { destroyKeyOf, rewriteVaultAfter, writeEntry } from '../clinical/erased-keys.steps.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no
  * attempt. The event records that the provider has the state. If the provider is away, the step throws, so its delays
  * grow.
  */
-export async function align(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const align: ProcessStep = async (todo, deps, step) => {
   const { store, identityProvider } = deps
   const target = users.of(todo.key)
   const { state: user } = await store.load(target)
@@ -30,9 +27,8 @@ export async function align(todo: Todo, deps: ProcessDependencies, step: StepCon
   const account = wantedAccount(user)
   await callOutside(step, (signal) => give[account](identityProvider, user.externalId, signal))
   const command = { account, now: step.now() }
-  const done = await execute(store, target, (state) => alignAccount(command, state), todo.attempt())
   // Where the status changed meanwhile, the account needs another state at once.
-  return { kind: 'done', position: done.position }
+  return appends(store, target, (state) => alignAccount(command, state), todo.attempt())
 }
 
 type Give = (provider: IdentityProvider, externalId: string, signal: AbortSignal) => Promise<void>
@@ -44,14 +40,14 @@ const give: Readonly<Record<AccountState, Give>> = {
 }
 
 /** Repeats what the route did, so that a crash leaves no membership. The account goes last. */
-export async function deleteAccount(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const deleteAccount: ProcessStep = async (todo, deps, step) => {
   const { state } = await deps.store.load(users.of(todo.key))
   await endMembershipsOfErased(deps, state, todo.attempt())
   return align(todo, deps, step)
 }
 
 /** The point of no return. Afterwards nothing personal about the user can be decrypted, in any stream. */
-export async function destroyKey(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const destroyKey: ProcessStep = async (todo, deps, step) => {
   const target = users.of(todo.key)
   const { state } = await deps.store.load(target)
   if (!mayDestroyKey(state)) return { kind: 'done' }
@@ -60,7 +56,7 @@ export async function destroyKey(todo: Todo, deps: ProcessDependencies, step: St
 }
 
 /** The last step. */
-export async function rewriteVault(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const rewriteVault: ProcessStep = async (todo, deps, step) => {
   const waiting = await rewriteVaultAfter(deps, noOrganisation, todo.key, step)
   if (waiting !== undefined) return waiting
   const decide = (state: UserState) => endErasure({ now: step.now() }, state)

@@ -9,9 +9,9 @@ import { expireHold } from '../../commands/users/status.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { StepContext } from '../../engine/processes/process.ts'
 import { leaseOf } from './registration.steps.ts'
 
 /** The row's key is the membership. */
@@ -23,11 +23,7 @@ export const MembershipPayload = Type.Object({
 type MembershipTodo = Todo<Static<typeof MembershipPayload>>
 
 /** Both streams agree afterwards: the membership is in both, or in none. */
-export async function resolve(
-  todo: MembershipTodo,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (todo, deps, step) => {
   const { store } = deps
   const { key: membershipId, payload } = todo
   const { userId } = payload
@@ -45,11 +41,7 @@ export async function resolve(
 }
 
 /** The organisation's stream revoked the membership; the user's stream follows. */
-export async function completeRemoval(
-  todo: MembershipTodo,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const completeRemoval: ProcessStep<Static<typeof MembershipPayload>> = async (todo, deps, step) => {
   return { kind: 'done', position: await remove(todo, deps, step) }
 }
 
@@ -66,13 +58,12 @@ export const HoldPayload = Type.Object({
   organisationId: Type.String(),
   holdId: Type.String(),
 })
-type HoldTodo = Todo<Static<typeof HoldPayload>>
 
 /**
  * A request placed the hold for a change of status, and did not change the status in time. First the stream of the user
  * refuses that change from now on. Otherwise a slow request could suspend the user after the hold has ended.
  */
-export async function expireHoldOf(todo: HoldTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const expireHoldOf: ProcessStep<Static<typeof HoldPayload>> = async (todo, deps, step) => {
   const { userId, holdId } = todo.payload
   const command = { holdId, now: step.now() }
   const target = users.of(userId)
@@ -82,11 +73,7 @@ export async function expireHoldOf(todo: HoldTodo, deps: ProcessDependencies, st
 }
 
 /** The user is active again. */
-export async function endHoldOf(
-  todo: HoldTodo,
-  { store }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const endHoldOf: ProcessStep<Static<typeof HoldPayload>> = async (todo, { store }, step) => {
   const { membershipId, holdId } = todo.payload
   const organisationId = tenantOfFact(todo.payload.organisationId)
   const command = { membershipId, organisationId, holdId, now: step.now() }

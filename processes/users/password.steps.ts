@@ -10,10 +10,8 @@ import {
   IdentityProviderUnavailableError,
 } from '../../contracts/users/identity-provider.ts'
 import { users, type PasswordReset, type UserState } from '../../streams/user/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { outsideCall } from '../../engine/processes/attempt.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { nextDelay } from '../../engine/processes/step-timing.ts'
 
 /** The row's key is the user. */
@@ -25,11 +23,11 @@ const retryScheduleMs = [10_000, 60_000, 300_000, 1_800_000]
 type Resetting = Extract<UserState, { readonly externalId: string }> & { readonly passwordReset: PasswordReset }
 
 /** Each call sends a message, so an attempt fences it: what may have been sent is never sent again by itself. */
-export async function resetPassword(
-  todo: Todo<Static<typeof ResetPayload>>,
-  { store, identityProvider, failpoint }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const resetPassword: ProcessStep<Static<typeof ResetPayload>> = async (
+  todo,
+  { store, identityProvider, failpoint },
+  step,
+) => {
   const { requestId } = todo.payload
   return outsideCall({ todo, step, store }, users.of(todo.key), {
     open: (opening, state) => attemptPasswordReset({ ...opening, requestId }, state),

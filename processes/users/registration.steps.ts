@@ -8,16 +8,14 @@ import {
 import { appends } from '../../engine/processes/appends.ts'
 import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { callOutside, outsideCall } from '../../engine/processes/attempt.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * The route that created the user is gone. The event comes before the account is removed: from then on the stream refuses
  * to complete this attempt.
  */
-export async function abandon(todo: Todo, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export const abandon: ProcessStep = async (todo, { store }, step) => {
   const target = users.of(todo.key)
   const { state } = await store.load(target)
   const until = leaseOf(state, step.now())
@@ -35,11 +33,7 @@ export function leaseOf(state: UserState, now: Date): Date | null {
  * Deletes what the identity provider has under our user id. A repeat finds nothing there. The first call only reads. It
  * fails if the provider is away, so an outage leaves no open attempt for which a new registration would have to wait.
  */
-export async function clear(
-  todo: Todo,
-  { store, identityProvider }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const clear: ProcessStep = async (todo, { store, identityProvider }, step) => {
   const target = users.of(todo.key)
   const { state } = await store.load(target)
   if (!isAbandoned(state) || state.isCleared) return { kind: 'done' }

@@ -4,7 +4,7 @@ import { waitsUntil } from '../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { CancelReason } from '../../streams/webhook-delivery/events.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
@@ -20,11 +20,7 @@ export const CancelPayload = Type.Object({
 export type CancelPayload = Static<typeof CancelPayload>
 
 /** Ends a delivery that was pending when its subscription was disabled or deleted. Waits for an open attempt. */
-export async function cancel(
-  todo: Todo<CancelPayload>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const cancel: ProcessStep<CancelPayload> = async (todo, deps, step) => {
   const { delivery, reason } = todo.payload
   const subscription = await readSubscription(deps, todo.orgId, delivery.subscriptionId)
   return cancelled(todo, delivery, { reason, disabledRevision: subscription?.disabledRevision ?? null }, deps, step)

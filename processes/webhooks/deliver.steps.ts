@@ -9,10 +9,9 @@ import {
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { outsideCall } from '../../engine/processes/attempt.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { ReceiverHealth, StepOutcome } from '../../engine/processes/process.ts'
 import { jittered, nextDelay } from '../../engine/processes/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, type DeliverPayload } from './delivery-target.ts'
@@ -21,11 +20,7 @@ import { readSubscription } from './subscription-reader.ts'
 const jitterRatio = 0.2
 
 /** Sends a due delivery to the present address of the subscription, signed with its present secrets. */
-export async function deliver(
-  todo: Todo<DeliverPayload>,
-  deps: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const deliver: ProcessStep<DeliverPayload> = async (todo, deps, step) => {
   const { orgId, payload } = todo
   const subscription = await readSubscription(deps, orgId, payload.subscriptionId)
   if (subscription === undefined)

@@ -4,20 +4,14 @@ import type { SecretKind } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import { isOf } from '../../engine/relay/channel.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * Destroys all secrets that a deleted subscription ever had, when no earlier attempt can need them. Pending deliveries
  * are cancelled, and need no signature.
  */
-export async function destroyOldSecrets(
-  todo: Todo,
-  { store, vault }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const destroyOldSecrets: ProcessStep = async (todo, { store, vault }, step) => {
   const target = webhookSubscriptions.of(todo.orgId)
   const { state } = await store.load(target)
   if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')

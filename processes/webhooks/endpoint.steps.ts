@@ -3,9 +3,7 @@ import { disableGone, nextReviewOf, reviewEndpoint } from '../../commands/webhoo
 import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
 
 /** Nothing was delivered since `failingSince`, RFC 3339. */
 export const WatchPayload = Type.Object({ endpointRevision: Type.Integer(), failingSince: Type.String() })
@@ -19,11 +17,7 @@ export type DisablePayload = Static<typeof DisablePayload>
  * Reviews an endpoint that has accepted nothing for a part of the allowed time. If neither a warning nor the disabling
  * is needed, an earlier event (another address, another status, a success) removes the row.
  */
-export async function watch(
-  todo: Todo<WatchPayload>,
-  { store, configuration }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const watch: ProcessStep<WatchPayload> = async (todo, { store, configuration }, step) => {
   const { failingSince, endpointRevision } = todo.payload
   const endpoint = { subscriptionId: todo.key, endpointRevision, failingSince }
   const review = { ...endpoint, now: step.now(), disableAfterMs: configuration.webhookDisableAfterSeconds * 1000 }
@@ -35,11 +29,7 @@ export async function watch(
 }
 
 /** Disables a subscription after a 410, unless it has another address or was enabled again meanwhile. */
-export async function disable(
-  todo: Todo<DisablePayload>,
-  { store }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const disable: ProcessStep<DisablePayload> = async (todo, { store }, step) => {
   const { endpointRevision } = todo.payload
   const command = { subscriptionId: todo.key, endpointRevision, now: step.now() }
   const target = webhookSubscriptions.of(todo.orgId)

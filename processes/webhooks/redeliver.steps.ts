@@ -2,9 +2,8 @@ import { Type, type Static } from 'typebox'
 import { execute } from '../../engine/commands/execute.ts'
 import { redeliver as redeliverAgain } from '../../commands/webhooks/redeliver.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { ProcessStep } from '../dependencies.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
 import { readSubscription } from './subscription-reader.ts'
 
 /** One delivery of a recovery. */
@@ -21,11 +20,7 @@ const hourMs = 3_600_000
  * Makes one delivery of a recovery pending again, or records that this is not needed. Both events remove the row. If
  * the subscription was disabled meanwhile, nothing is sent, and the event of the disabling removes the row.
  */
-export async function redeliver(
-  todo: Todo<RedeliverPayload>,
-  { store }: ProcessDependencies,
-  step: StepContext,
-): Promise<StepOutcome> {
+export const redeliver: ProcessStep<RedeliverPayload> = async (todo, { store }, step) => {
   const { subscriptionId, deliveryId, recoveryId } = todo.payload
   const later: StepOutcome = { kind: 'wait', until: new Date(step.now().getTime() + hourMs) }
   const subscription = await readSubscription({ store }, todo.orgId, subscriptionId)

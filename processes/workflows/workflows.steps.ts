@@ -11,9 +11,8 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
-import type { ProcessDependencies } from '../dependencies.ts'
+import type { ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepOutcome } from '../../engine/processes/process.ts'
 
 /** The case that starts the instance, and the version of its definition. */
 export const StartPayload = Type.Object({
@@ -23,7 +22,7 @@ export const StartPayload = Type.Object({
 })
 
 /** Starts the instance whose id was minted with the case. */
-export async function start(todo: Todo<Static<typeof StartPayload>>, deps: ProcessDependencies): Promise<StepOutcome> {
+export const start: ProcessStep<Static<typeof StartPayload>> = async (todo, deps) => {
   const { store } = deps
   const { orgId, key: workflowInstanceId, payload } = todo
   const { caseId, workflowDefinitionId, version } = payload
@@ -33,7 +32,7 @@ export async function start(todo: Todo<Static<typeof StartPayload>>, deps: Proce
   const definition = await definitionAt(store, orgId, workflowDefinitionId, version)
   const ids = { workflowInstanceId, organisationId: orgId, caseId, patientId, productId }
   const command = { ...ids, definition, fingerprint: null, now: todo.dueAt }
-  const { position } = await execute(
+  return appends(
     store,
     { ...workflowInstances.of(orgId, workflowInstanceId), isNew: true },
     (state) => {
@@ -45,14 +44,13 @@ export async function start(todo: Todo<Static<typeof StartPayload>>, deps: Proce
     },
     todo.command('workflows.start'),
   )
-  return { kind: 'done', position }
 }
 
 /**
  * Brings the assessment of an output step to the instance, and the end of that assessment. The case decides which
  * assessment it is. `docs/decisions/0025-the-case-decides-about-its-assessment.md` lists what each crash leaves.
  */
-export async function follow(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export const follow: ProcessStep = async (todo, { store }) => {
   const { orgId, key, dueAt: now } = todo
   const target = workflowInstances.of(orgId, key)
   const { state: instance } = await store.load(target)
@@ -88,7 +86,7 @@ async function assignToCase(todo: Todo, store: EventStore, assigned: AssignAsses
 }
 
 /** The case of the instance was closed. */
-export async function cancel(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export const cancel: ProcessStep = async (todo, { store }) => {
   const target = workflowInstances.of(todo.orgId, todo.key)
   return appends(
     store,
