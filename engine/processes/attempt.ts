@@ -56,9 +56,8 @@ export async function outsideCall<State, Open extends State, Event extends Domai
   declared: OutsideCall<State, Open, Event, Answer>,
 ): Promise<StepOutcome> {
   requireTime(given.step)
-  const done = await attempted(given, target, declared, given.todo.attempt())
-  if ('outcome' in done) return done.outcome
-  return waiting(declared.waitsUntil(done.state, given.step.now(), given.step.endedLeases))
+  const { state, outcome } = await attempted(given, target, declared, given.todo.attempt())
+  return outcome ?? waiting(declared.waitsUntil(state, given.step.now(), given.step.endedLeases))
 }
 
 interface Given {
@@ -67,20 +66,20 @@ interface Given {
   readonly store: EventStore
 }
 
-/** The state instead of an outcome, if the attempt appended nothing. */
+/** Without an outcome, the attempt appended nothing. */
 async function attempted<State, Open extends State, Event extends DomainEvent, Answer>(
   given: Given,
   target: CommandTarget<State, Event>,
   declared: OutsideCall<State, Open, Event, Answer>,
   command: CommandContext,
-): Promise<{ readonly outcome: StepOutcome } | { readonly state: State }> {
+): Promise<{ readonly state: State; readonly outcome?: StepOutcome }> {
   const { todo, step, store } = given
   const { open, isOpen, call, countsWhenStopped = false, conclude } = declared
   const { leaseUntil, endedLeases } = step
   const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }
   const { state, events, position } = await execute(store, target, (current) => open(opening, current), command)
   if (events.length === 0) return { state }
-  if (!isOpen(state)) return { outcome: { kind: 'done', position } }
+  if (!isOpen(state)) return { state, outcome: { kind: 'done', position } }
   const beganMs = performance.now()
   const answer = countsWhenStopped
     ? await call(step.signal, state)
@@ -94,11 +93,10 @@ async function attempted<State, Open extends State, Event extends DomainEvent, A
     },
     async recordAndCall(next) {
       const following = { ...todo.attempt(), causationId: command.commandId }
-      const done = await attempted(given, target, next, following)
-      return 'outcome' in done ? done.outcome : undefined
+      return (await attempted(given, target, next, following)).outcome
     },
   })
-  return { outcome }
+  return { state, outcome }
 }
 
 /**
@@ -137,4 +135,15 @@ export async function callOutside<Answer>(
 /** True if the worker stops. False if only the time limit of the step has passed. */
 export function isCutOff({ aborted, reason }: AbortSignal): boolean {
   return aborted && !(reason instanceof DOMException && reason.name === 'TimeoutError')
+}
+
+/** The end of a step that only appends: without an event of the decision there was nothing to do. */
+export async function appends<State, Event extends DomainEvent>(
+  store: EventStore,
+  target: CommandTarget<State, Event>,
+  decide: (state: State) => AnsweredDecision<Event>,
+  context: CommandContext,
+): Promise<StepOutcome> {
+  const { position } = await execute(store, target, decide, context)
+  return { kind: 'done', position }
 }

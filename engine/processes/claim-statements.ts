@@ -17,15 +17,15 @@ function keyColumn(isKeyed: boolean): string {
 
 /**
  * Jumps through the index from each concurrency key of a list to the next: the cost is the number of keys, not of rows.
- * `known` contains the quotas of keys: five parameters from `first`, see `quotaValues`.
+ * `known` contains the quotas of keys.
  */
-function lanesOf(todo: string, lane: string, first: number): string {
+function lanesOf(todo: string, lane: string): string {
   return `lanes (lane) as (
       (select ${lane} from ${todo} t order by ${lane} limit 1)
       union all
       select (select ${lane} from ${todo} t where ${lane} > lanes.lane order by ${lane} limit 1) from lanes where lanes.lane is not null
     ), known as (
-      select * from unnest($${first}::text[], $${first + 1}::integer[], $${first + 2}::boolean[], $${first + 3}::integer[])
+      select * from unnest($6::text[], $7::integer[], $8::boolean[], $9::integer[])
         with ordinality as known (lane, room, is_unhealthy, in_hand, turn)
     )`
 }
@@ -44,15 +44,15 @@ function lanesOf(todo: string, lane: string, first: number): string {
  * quota. So new rows do not wait behind them: one look at that index passes over all that fail. The claim of each other row
  * is looked up by its key (`lateral`), because a join would compare each row with each claim.
  *
- * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9
- * quotas, $14 the quota of all unhealthy keys, $15 that of rows that fail.
+ * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, $6 to $10 `quotaValues`, $11 limit, $12 worker, $13 end
+ * of the lease, $14 the quota of all unhealthy keys, $15 that of rows that fail.
  */
 export function claimStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
   const isFree = `${isOver('$3')} and c.not_before <= $3 and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)`
   return `with recursive list as (
-      select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
-    ), ${lanesOf(todo, lane, 9)}, waiting as (
+      select commit_position, prepare_position from runtime.projectors where name = $1 and version = $5 and status = 'running'
+    ), ${lanesOf(todo, lane)}, waiting as (
       select due.*, lanes.lane, false as is_failing
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
         select t.key, t.step, t.due_at, c.key is not null as has_claim from ${todo} t
@@ -60,16 +60,16 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
         where ${lane} = lanes.lane and t.due_at <= $3::timestamptz and t.step = any($4)
           and (t.key, t.step) not in (select f.key, f.step from runtime.claims f where f.process = $2::text and f.error_class is not null)
           and (c.key is null or ${isFree})
-        order by t.due_at limit coalesce(known.room, $13::integer)
+        order by t.due_at limit coalesce(known.room, $10::integer)
       ) due
     ), failing as (
       select t.key, t.step, t.due_at, true as has_claim, ${lane} as lane, true as is_failing
       from list cross join runtime.claims c join ${todo} t on t.key = c.key and t.step = c.step
       where c.process = $2::text and c.error_class is not null and ${isFree} and t.due_at <= $3::timestamptz and t.step = any($4)
-        and coalesce((select known.room from known where known.lane = ${lane}), $13::integer) > 0
+        and coalesce((select known.room from known where known.lane = ${lane}), $10::integer) > 0
       order by c.not_before limit $15::integer
     ), offered as (
-      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn, coalesce(known.room, $13::integer) as room,
+      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn, coalesce(known.room, $10::integer) as room,
         coalesce(known.in_hand, 0) as in_hand, row_number() over (partition by due.lane order by due.due_at) as rank
       from (select * from waiting union all select * from failing) due left join known on known.lane = due.lane
     ), admitted as (
@@ -77,7 +77,7 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
         select offered.*, row_number() over (partition by is_unhealthy order by turn, due_at, key, step) as place from offered where rank <= room
       ) ranked
       where not is_unhealthy or place <= $14::integer
-      order by in_hand + rank, due_at limit $5
+      order by in_hand + rank, due_at limit $11
     ), due as (
       select t.key, t.step, t.org_id, t.payload, ${lane} as lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim, admitted.is_failing
       from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
@@ -88,7 +88,7 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
       where due.has_claim for update of c skip locked
     ), claimed as (
       insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
-      select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
+      select $2::text, key, step, $12::text, $13::timestamptz, '-infinity', 0, 0, 0 from due
       where not has_claim or (key, step) in (select key, step from unheld)
       on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
       where ${isOver('$3')} and c.not_before <= $3
@@ -101,11 +101,11 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
 
 /**
  * The first instant after $3 at which a row may become claimable by time alone: a row of a key with room becomes due,
- * or a claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 quotas.
+ * or a claim of a due row ends. Parameters: $1 to $10 of `claimStatement`.
  */
 export function nextDueStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
-  return `with recursive ${lanesOf(todo, lane, 6)}
+  return `with recursive ${lanesOf(todo, lane)}
     select (extract(epoch from least(
       (select min(next.due_at) from lanes left join known on known.lane = lanes.lane cross join lateral (
          select t.due_at from ${todo} t where ${lane} = lanes.lane and t.due_at > $3::timestamptz and t.step = any($4)
@@ -117,7 +117,7 @@ export function nextDueStatement(todo: string, isKeyed: boolean): string {
     from runtime.projectors where name = $1 and version = $5`
 }
 
-/** The five parameters of both statements. */
+/** The parameters $6 to $10 of both statements. */
 export function quotaValues({ known, others }: KeyQuotas): unknown[] {
   return [
     known.map(({ key }) => key),

@@ -81,7 +81,7 @@ export class Claims {
 
   constructor(
     pool: Pick<Pool, 'query'>,
-    { name, list, steps }: Pick<BoundProcess, 'name' | 'list'> & { readonly steps: object },
+    { name, list, steps }: Pick<BoundProcess, 'name' | 'list' | 'steps'>,
     worker: { readonly id: string },
     parking = usualParking,
   ) {
@@ -109,14 +109,10 @@ export class Claims {
    * key gets more than its quota.
    */
   async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas, failing = limit): Promise<Claimed[]> {
-    const { name, version } = this.#list
-    const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
-    const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, quotas !== undefined), [
-      ...values,
-      ...quotaValues(quotas ?? withoutKeys(limit)),
-      quotas?.unhealthy ?? 0,
-      failing,
-    ])
+    const statement = claimStatement(this.#todo, quotas !== undefined)
+    const values = this.#values(now, quotas ?? withoutKeys(limit))
+    const own = [limit, this.#worker.id, leaseUntil, quotas?.unhealthy ?? 0, failing]
+    const { rows } = await this.#query<ClaimedRow>(statement, [...values, ...own])
     return rows.map(({ key, step, orgId, dueMs, payload, endedLeases, ...claim }) => ({
       ...claim,
       todo: { key, step, orgId, dueAt: new Date(dueMs), payload },
@@ -151,9 +147,8 @@ export class Claims {
 
   /** When a row may next become claimable by time alone; undefined if none waits for a time. */
   async nextDue(now: Date, quotas?: KeyQuotas): Promise<Date | undefined> {
-    const { name, version } = this.#list
-    const values = [name, this.#process, now, this.#steps, version, ...quotaValues(quotas ?? withoutKeys(1))]
     const statement = nextDueStatement(this.#todo, quotas !== undefined)
+    const values = this.#values(now, quotas ?? withoutKeys(1))
     const { rows } = await this.#query<{ next_ms: number | null }>(statement, values)
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
@@ -176,6 +171,12 @@ export class Claims {
       [this.#process, this.#list.name, now, this.#list.version],
     )
     return rows[0]?.is_left ?? true
+  }
+
+  /** The parameters $1 to $10 of `claimStatement` and `nextDueStatement`. */
+  #values(now: Date, quotas: KeyQuotas): unknown[] {
+    const { name, version } = this.#list
+    return [name, this.#process, now, this.#steps, version, ...quotaValues(quotas)]
   }
 
   #query<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {

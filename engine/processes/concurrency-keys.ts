@@ -40,12 +40,7 @@ const longestPauseMs = 300_000
 /** Keys that are remembered. Beyond the first number idle ones are forgotten, beyond the second those that pause, too. */
 const [mostKnown, mostPaused] = [2_000, 5_000]
 
-/**
- * Divides the workers of a process among its receivers. A new key may run two steps at a time. Each healthy step adds
- * one, up to the limit of a key. After an unhealthy step the key may run one step, until a healthy one. All unhealthy
- * keys together get at most a quarter of the workers, in turn. All this is in memory: after a restart it is learnt
- * again.
- */
+/** Divides the workers of a process among its receivers, by the rules of the README. After a restart it learns again. */
 export class ConcurrencyKeys {
   readonly #limits: Pick<ConcurrencyLimits, 'workers' | 'perKey'>
   readonly #random: () => number
@@ -84,9 +79,9 @@ export class ConcurrencyKeys {
 
   quotas(now: Date): KeyQuotas {
     const { workers } = this.#limits
-    let unhealthyInHand = 0
-    for (const { isUnhealthy, inHand } of this.#keys.values()) if (isUnhealthy) unhealthyInHand += inHand
-    const unhealthy = Math.max(0, Math.max(1, Math.floor(workers / 4)) - unhealthyInHand)
+    let unhealthy = Math.max(1, Math.floor(workers / 4))
+    for (const { isUnhealthy, inHand } of this.#keys.values()) if (isUnhealthy) unhealthy -= inHand
+    unhealthy = Math.max(0, unhealthy)
     const known: KeyQuota[] = [{ key: noConcurrencyKey, room: workers, inHand: 0, isUnhealthy: false }]
     for (const [name, key] of this.#keys) {
       const { isUnhealthy, inHand } = key
@@ -98,8 +93,8 @@ export class ConcurrencyKeys {
 
   /** The end of the first pause; undefined without one. */
   nextPauseEnd(now: Date): Date | undefined {
-    const ends = [...this.#keys.values()].filter((key) => isPaused(key, now)).map(({ pausedUntil }) => pausedUntil)
-    return ends.length === 0 ? undefined : new Date(Math.min(...ends))
+    const paused = [...this.#keys.values()].filter((key) => isPaused(key, now))
+    return paused.length === 0 ? undefined : new Date(Math.min(...paused.map(({ pausedUntil }) => pausedUntil)))
   }
 
   get #newLimit(): number {

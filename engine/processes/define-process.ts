@@ -11,7 +11,7 @@ import { attemptCommand, causeIn, stepCommand, type Cause } from './step-identit
 import { TodoList, type ListedStep, type ListedSteps } from './todo-list.ts'
 import { keyedTodoTable, todoTable, type TodoTable } from './todo-tables.ts'
 
-/** The payload of a step that needs only the key of its row. */
+/** The payload of a step that needs only the key. */
 export const Nothing = Type.Object({})
 
 /** A row of the to-do list, as a step receives it. */
@@ -33,7 +33,6 @@ export interface Todo<Payload = object> {
 interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps> extends ListedStep {
   readonly payload: Payload
   readonly isKeyed: IsKeyed
-  /** The step of this process. */
   readonly runIn: (process: string) => Step<Deps>
 }
 type StepDefinitions<Deps> = Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>
@@ -44,7 +43,7 @@ export type StepFunction<Payload, Deps> = (
   context: StepContext,
 ) => Promise<StepOutcome>
 
-/** A step and the payload of its rows. The payload is checked before the step runs. */
+/** The payload of its rows is checked before the step runs. */
 export function step<Payload extends TObject, Deps>(
   payload: Payload,
   run: StepFunction<Static<Payload>, Deps>,

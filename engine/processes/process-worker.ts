@@ -277,8 +277,8 @@ export class ProcessWorker implements BudgetMember {
     }
   }
 
-  #giveBackUnrun({ todo, failures }: Claimed): void {
-    this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
+  #giveBackUnrun({ todo: { key, step }, failures }: Claimed): void {
+    this.#ended.push({ key, step, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
     this.#giveBackMs = 0
     this.#news += 1
     this.wakeUp()
@@ -329,10 +329,9 @@ export class ProcessWorker implements BudgetMember {
   ): Promise<{ readonly result: StepResult; readonly failures: number; readonly leaseUntil: string }> {
     const { aborting, closing, now, tracer } = this.#options
     const { todo, endedLeases } = claimed
-    const step = this.process.steps[todo.step]
-    if (step === undefined) throw new TypeError(`process ${this.process.name} has no step ${todo.step}`)
+    const { name, run } = this.process
     const surroundings = { now, endedLeases, mayCallAgain: !closing.aborted, signal: aborting }
-    const result = await inStepSpan(tracer, this.process.name, todo, () => runStep(step, todo, surroundings, term))
+    const result = await inStepSpan(tracer, name, todo, () => runStep(run, todo, surroundings, term))
     const continues = !('error' in result) && result.kind === 'done' && result.continues === true
     const next = continues ? await this.#prolonged(todo, term.leaseUntil) : undefined
     return next === undefined
@@ -340,10 +339,7 @@ export class ProcessWorker implements BudgetMember {
       : this.#run({ ...claimed, failures: 0 }, next)
   }
 
-  /**
-   * A term with the whole time limit. Extends the lease if necessary. Undefined if the workers close or the claim is
-   * lost.
-   */
+  /** A term with the whole time limit. Undefined if the workers close or the claim is lost. */
   async #prolonged(todo: TodoRow, until: string): Promise<Term | undefined> {
     const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
     if (closing.aborted) return undefined

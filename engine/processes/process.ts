@@ -1,7 +1,7 @@
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Projector, Table } from '../projections/projector.ts'
 
-/** A due row of a to-do list, as it is stored. */
+/** A row of a to-do list, as it is stored. */
 export interface TodoRow {
   readonly key: string
   readonly step: string
@@ -10,7 +10,6 @@ export interface TodoRow {
   readonly payload: unknown
 }
 
-/** The surroundings of a step while it runs. */
 export interface StepContext {
   now(): Date
   /** Aborts when the time limit of the step has passed or the worker stops. Pass it to every call outside. */
@@ -71,10 +70,7 @@ export interface ConcurrencyLimits {
   readonly workers: number
   /** Steps at a time of one healthy receiver. */
   readonly perKey: number
-  /**
-   * The time limit of a step, in milliseconds. The lease exceeds the time limit by the same time as in every other
-   * process.
-   */
+  /** Milliseconds. The lease exceeds it by the same time as in every other process. */
   readonly stepTimeoutMs: number
 }
 
@@ -87,20 +83,20 @@ export interface Process<Deps, T extends Table = Table> {
   readonly concurrency?: (deps: Deps) => ConcurrencyLimits
 }
 
-export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
-
 /** A process with what its steps need, so that processes of different needs share the workers. */
-export interface BoundProcess {
-  readonly name: string
-  readonly list: Pick<Projector, 'name' | 'version'>
-  readonly steps: Readonly<Record<string, BoundStep>>
+export interface BoundProcess extends Pick<Process<never>, 'name' | 'list' | 'steps'> {
+  readonly run: (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
   readonly concurrency?: ConcurrencyLimits | undefined
 }
 
-export function bindProcess<Deps>({ name, list, steps, concurrency }: Process<Deps>, deps: Deps): BoundProcess {
-  const bound = Object.entries(steps).map(([each, step]): [string, BoundStep] => [
-    each,
-    (todo, context) => step(todo, deps, context),
-  ])
-  return { name, list, steps: Object.fromEntries(bound), concurrency: concurrency?.(deps) }
+export function bindProcess<Deps>(process: Process<Deps>, deps: Deps): BoundProcess {
+  return {
+    ...process,
+    concurrency: process.concurrency?.(deps),
+    async run(todo, context) {
+      const step = process.steps[todo.step]
+      if (step === undefined) throw new TypeError(`process ${process.name} has no step ${todo.step}`)
+      return step(todo, deps, context)
+    },
+  }
 }

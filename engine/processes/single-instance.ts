@@ -19,7 +19,7 @@ export interface SingleInstance {
 
 const backoff = { firstMs: 50, mostMs: 10_000 }
 
-/** Runs work on one instance at a time, by an advisory lock. The others stand by. Ends when the signal aborts. */
+/** Runs work on one instance at a time, by an advisory lock, until the signal aborts. The others stand by. */
 export async function runOnOneInstance(options: SingleInstance): Promise<void> {
   const { lock, logger, signal } = options
   for (let attempt = 1; !signal.aborted; attempt += 1) {

@@ -2,7 +2,7 @@ import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { errorOf } from '../../platform/outbound/error-of.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
 import type { Claimed, Completion } from './claims.ts'
-import type { BoundStep, StepContext, StepOutcome, TodoRow } from './process.ts'
+import type { BoundProcess, StepContext, StepOutcome, TodoRow } from './process.ts'
 
 /** A lease, and the limits of a step under it. */
 export interface Term {
@@ -38,7 +38,7 @@ export type StepResult = StepOutcome | { readonly error: unknown }
 
 /** Runs a step within its limits. Never rejects. The `signal` aborts when the workers stop. */
 export async function runStep(
-  step: BoundStep,
+  run: BoundProcess['run'],
   todo: TodoRow,
   surroundings: Omit<StepContext, 'hasTime' | 'leaseUntil'>,
   { leaseUntil, timeoutMs, abandonMs }: Term,
@@ -61,7 +61,7 @@ export async function runStep(
   if (signal.aborted) stop()
   try {
     const context = { ...surroundings, leaseUntil, signal: stopping.signal, hasTime }
-    return await Promise.race([step(todo, context), abandonment.promise])
+    return await Promise.race([run(todo, context), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
       return { kind: 'retry', after: error.retryAfterMs ?? 1_000, reason: 'circuit_open' }

@@ -19,7 +19,6 @@ import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { causeOf } from './step-identity.ts'
 import { noConcurrencyKey, type keyedTodoTable, type TodoTable } from './todo-tables.ts'
 
-/** The part of a step's declaration that the list needs. */
 export interface ListedStep {
   readonly payload: TObject
   readonly isKeyed: boolean
@@ -53,7 +52,7 @@ type Due<Step extends ListedStep, Text = string, Payload = PayloadOf<Step>> = {
 } & (keyof PayloadOf<Step> extends never ? unknown : { readonly payload: Payload }) &
   (Step['isKeyed'] extends true ? { readonly concurrencyKey: Text } : unknown)
 
-/** The same for each row of a lookup. It may use columns of the lookup. */
+/** The same for each row of a lookup, with columns of it. */
 type DueOfEach<Step extends ListedStep> = Due<
   Step,
   Given<string>,
@@ -65,7 +64,7 @@ type DueOfEach<Step extends ListedStep> = Due<
   readonly mayWait?: true
 }
 
-/** Selects rows of one step: all given members must match. */
+/** Rows of one step: all given members must match. */
 interface RowsOf<Step extends ListedStep> {
   readonly key?: string
   readonly orgId?: TenantId
@@ -84,10 +83,7 @@ interface AnyDue<Text> {
   readonly mayWait?: true
 }
 
-/**
- * The changes that an event makes to the to-do list of a process. A row contains the event as its cause, and the
- * organisation of the event.
- */
+/** The changes that an event makes to a to-do list. Each row contains the event as its cause, and its organisation. */
 export class TodoList<Steps extends ListedSteps> {
   readonly #event: RecordedEvent
   readonly #table: TodoTable
@@ -117,10 +113,7 @@ export class TodoList<Steps extends ListedSteps> {
     return existing === 'replace' ? upsertRow(this.#table, row) : insertRow(this.#table, row)
   }
 
-  /**
-   * One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row,
-   * unless one is given.
-   */
+  /** One row for each row of the lookup that matches, with its organisation unless another one is given. */
   scheduleForEach<Name extends keyof Steps & string, From extends Table>(
     step: Name,
     lookup: From,

@@ -14,10 +14,7 @@ export const todoTable = defineTable({
   indexes: [{ columns: ['due_at'] }],
 })
 
-/**
- * The to-do list of a process with steps that call many receivers. Each may hang. `lane` is the concurrency key:
- * the receiver of a row. Receivers share the workers, so a receiver that does not answer holds up no other.
- */
+/** The to-do list of a process with steps that call many receivers. `lane` is the concurrency key: the receiver of a row. */
 export const keyedTodoTable = defineTable({
   name: 'todo',
   columns: { ...todoTable.columns, lane: 'text' },

@@ -111,7 +111,6 @@ function newsIn(list: string, parts: readonly BatchPart[]): ListNews {
   return news
 }
 
-/** The new rows of a list in a batch. */
 export function rowsIn({ writes }: BatchPart): TodoRow[] {
   return writes.flatMap(({ table, statement: { effect, rows } }) => {
     const areNew = effect.kind === 'rows' && (effect.op === 'insert' || effect.op === 'upsert')

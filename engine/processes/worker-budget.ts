@@ -1,8 +1,6 @@
-/** A process that shares the workers. */
 export interface BudgetMember {
   /** Steps that run now or are being claimed. */
   readonly inHand: number
-  /** There may be room. */
   wakeUp(): void
 }
 

@@ -115,7 +115,7 @@ export class Workers {
     await Promise.all(this.#workers.map((worker) => worker.giveBack().catch(failed)))
   }
 
-  /** The claims of the rows that a batch makes due now, for the statement that writes them. */
+  /** For the statement that writes the rows of the batch. */
   #claimsOf(parts: readonly BatchPart[]): Addition | undefined {
     const takings = this.#workers.flatMap((worker) => {
       const part = parts.find(({ projector }) => projector.name === worker.process.list.name)

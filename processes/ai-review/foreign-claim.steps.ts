@@ -1,6 +1,6 @@
 import { toReviewImages } from '../../commands/ai-review/image-addresses.ts'
 import { rejectErased } from '../../commands/foreign-events/record-foreign-event.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'
 import { derivedV7 } from '../../engine/processes/step-identity.ts'

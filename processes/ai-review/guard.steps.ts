@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'

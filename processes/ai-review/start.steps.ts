@@ -5,7 +5,7 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome, type RecordOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview, type StartReview } from '../../commands/ai-review/open-review.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import {
   aiReviews,

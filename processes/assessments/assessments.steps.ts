@@ -2,7 +2,7 @@ import { closeUploads as decideClose, expireAssessment } from '../../commands/as
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { recordHumanReview } from '../../commands/assessments/record-human-review.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'

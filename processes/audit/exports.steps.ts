@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { exportOf, failExport, finishExport, removeExport } from '../../commands/audit/export-decisions.ts'
 import type { ExportOrder } from '../../contracts/audit/export.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import { Problem } from '../../platform/http/problems.ts'
 import { auditExports } from '../../streams/audit-export/aggregate.ts'

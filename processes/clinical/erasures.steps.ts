@@ -1,5 +1,5 @@
 import { completeErasure, endStep, failStep, isOpenStep } from '../../commands/clinical/erase-patient.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { execute } from '../../engine/commands/execute.ts'

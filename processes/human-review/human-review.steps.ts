@@ -1,6 +1,5 @@
 import { Type, type Static } from 'typebox'
 import { startHumanReview } from '../../commands/clinical/human-reviews.ts'
-import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { selectionOf } from '../../commands/human-review/selection.ts'
 import {
@@ -23,7 +22,7 @@ import type { EventStore } from '../../engine/store/event-store.ts'
 import { requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
-import { callOutside } from '../../engine/processes/attempt.ts'
+import { appends, callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 
 /** Places of the completed review on its channel, and of the policy in force at that event in its stream. */

@@ -6,7 +6,6 @@ import {
   endCutOffAttempt,
   type AttemptOutcome,
 } from '../../commands/notifications/record-outcome.ts'
-import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import {
@@ -17,7 +16,7 @@ import {
 import { NotificationChannel } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
-import { outsideCall, waiting } from '../../engine/processes/attempt.ts'
+import { appends, outsideCall, waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { planDelivery, type DeliveryPlan } from './delivery-plan.ts'

@@ -7,12 +7,11 @@ import {
   recordKeyDestroyed,
   wantedAccount,
 } from '../../commands/users/status.ts'
-import { appends } from '../../engine/processes/appends.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { users, type AccountState, type UserState } from '../../streams/user/aggregate.ts'
 import { destroyKeyOf, rewriteVaultAfter, writeEntry } from '../clinical/erased-keys.steps.ts'
 import type { ProcessStep } from '../dependencies.ts'
-import { callOutside } from '../../engine/processes/attempt.ts'
+import { appends, callOutside } from '../../engine/processes/attempt.ts'
 
 /**
  * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
 import { resolveMembership } from '../../commands/users/organisation-membership.ts'

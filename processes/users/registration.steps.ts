@@ -5,11 +5,10 @@ import {
   clearRegistration,
   isAbandoned,
 } from '../../commands/users/registration.ts'
-import { appends } from '../../engine/processes/appends.ts'
 import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'
-import { callOutside, outsideCall } from '../../engine/processes/attempt.ts'
+import { appends, callOutside, outsideCall } from '../../engine/processes/attempt.ts'
 
 /**
  * The route that created the user is gone. The event comes before the account is removed: from then on the stream refuses

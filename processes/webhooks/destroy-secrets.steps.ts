@@ -1,4 +1,4 @@
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { destroySecrets } from '../../commands/webhooks/change-subscription.ts'
 import type { SecretKind } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'

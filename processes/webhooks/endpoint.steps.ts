@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { disableGone, nextReviewOf, reviewEndpoint } from '../../commands/webhooks/review-endpoint.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
 import { assignAssessment, type AssignAssessment } from '../../commands/clinical/close-case.ts'
-import { appends } from '../../engine/processes/appends.ts'
+import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { isRefusal } from '../../engine/commands/decision.ts'
 import { definitionAt } from '../../commands/workflows/definitions.ts'

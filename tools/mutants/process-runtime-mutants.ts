@@ -202,7 +202,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     fault: 'a claim takes every row that fails, so new rows wait behind them',
     file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'order by c.not_before limit $15::integer'",
-    becomes: 'order by c.not_before limit $5::integer',
+    becomes: 'order by c.not_before limit $11::integer',
     caughtBy: {
       [keyedClaims]: 'takes of the rows that fail no more than their quota, in the order of their next tries',
     },
@@ -230,8 +230,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'filling-list-claimed',
     fault: 'steps run for rows of a to-do list that is being filled again',
     file: 'engine/processes/claim-statements.ts',
-    at: "claimStatement / 'version = $8 and status = 'running''",
-    becomes: 'version = $8',
+    at: "claimStatement / 'version = $5 and status = 'running''",
+    becomes: 'version = $5',
     caughtBy: { [keyedClaims]: 'takes nothing from a list of another version or from a list that does not run' },
   },
   {
