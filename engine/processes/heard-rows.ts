@@ -47,6 +47,11 @@ export class HeardRows {
     this.#laterMs = Math.min(this.#laterMs, dueMs)
   }
 
+  /** Whether this worker has claimed the row. A statement that is sent again must not take it twice. */
+  holds(row: RowKey): boolean {
+    return this.#held.has(nameOf(row))
+  }
+
   begin(row: RowKey): void {
     this.#held.set(nameOf(row), {})
   }

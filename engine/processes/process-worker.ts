@@ -137,7 +137,9 @@ export class ProcessWorker implements BudgetMember {
     const mayOlderWait = this.#news > this.#seen
     if (!this.#mayTake || mayOlderWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
     const at = now()
-    const due = rowsIn(part).filter(({ dueAt, step }) => dueAt <= at && Object.hasOwn(this.process.steps, step))
+    const due = rowsIn(part).filter(
+      (todo) => todo.dueAt <= at && Object.hasOwn(this.process.steps, todo.step) && !this.#heard.holds(todo),
+    )
     const rows = due.slice(0, Math.max(0, budget.roomFor(this)))
     const lease = leaseUntil(at, stepLeaseMs)
     return rows.map((todo) => {

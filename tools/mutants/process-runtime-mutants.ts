@@ -53,6 +53,14 @@ export const processRuntimeMutants: readonly Mutant[] = [
     caughtBy: { [takenRows]: 'is worked off by a claim if the answer of the statement is lost' },
   },
   {
+    name: 'taken-while-held',
+    fault: 'a batch that is sent again gives back the claim of a running step, and the step runs twice',
+    file: 'engine/processes/process-worker.ts',
+    at: 'ProcessWorker / take / holds()',
+    becomes: 'false',
+    caughtBy: { [takenRows]: 'keeps the claim of its running step if the statement is sent again' },
+  },
+  {
     name: 'own-move-is-work',
     fault: 'a worker claims because of what its own step did to its row',
     file: 'engine/processes/heard-rows.ts',

@@ -156,6 +156,22 @@ describe('a row that is due when it is written', () => {
     expect(sentClaims()).toBeGreaterThan(0)
   })
 
+  it('keeps the claim of its running step if the statement is sent again', async () => {
+    atTheClaim(async (write) => {
+      await write()
+      throw new Error('Connection terminated unexpectedly')
+    })
+    const key = await open()
+    await vi.waitFor(() => expect(calls).toEqual([key]), { timeout: 5_000 })
+    // This is written after the statement that is sent again.
+    const { position } = await say(world.store, `ticket-${randomUUID()}`, renamed('nobody', 'over'))
+    await vi.waitFor(() => expect(runner.status()[0]?.position?.commit).toBeGreaterThanOrEqual(position.commit))
+    workers.wake()
+    const asked = sentClaims()
+    await vi.waitFor(() => expect(sentClaims()).toBeGreaterThan(asked))
+    expect([calls, await claims()]).toEqual([[key], [{ key, is_held: true }]])
+  })
+
   it('is given back at once if the workers stop meanwhile', async () => {
     const writing = Promise.withResolvers<void>()
     atTheClaim(async (write) => {
