@@ -1,6 +1,7 @@
 import { Argument } from '@commander-js/extra-typings'
 import { signingPurposes, turningKinds, type SigningPurpose, type TurningKind } from '../../platform/kit/key-vault.ts'
-import { example, must, type Define } from '../command-options.ts'
+import { example, must, numberFrom, uuid, type Define } from '../command-options.ts'
+import type { WebhookRotation } from './rotate-webhook.ts'
 
 /** Purposes whose rotation is recorded in the log. */
 export const loggedPurposes = ['event-signature', 'seal'] as const
@@ -9,6 +10,7 @@ export type RotatedPurpose = SigningPurpose | TurningKind | (typeof loggedPurpos
 export type KeysOrder =
   | { readonly action: 'list'; readonly isJson: boolean }
   | { readonly action: 'rotate'; readonly purpose: RotatedPurpose }
+  | ({ readonly action: 'rotate-webhook' } & WebhookRotation)
   | { readonly action: 'rewrap' }
   | { readonly action: 'new-master'; readonly id: string }
   | { readonly action: 'end-token'; readonly kid: string }
@@ -31,12 +33,29 @@ export const defineKeys: Define<KeysOrder> = (keys, choose) => {
   const rotate = keys
     .command('rotate')
     .description(
-      'Adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older one, until that is ended.',
+      'Adds a key. A key pair is published at once and signs six minutes later, when everybody has it. The key of event signatures signs at once, and a minute later the older one counts no more. The key of seals signs beside the older one, until that is ended. webhook: the secret and the key pair of one webhook, which it prints.',
     )
     .addArgument(
-      new Argument('<purpose>', 'what it signs').choices([...signingPurposes, ...turningKinds, ...loggedPurposes]),
+      new Argument('<purpose>', 'what it signs').choices([
+        ...signingPurposes,
+        ...turningKinds,
+        ...loggedPurposes,
+        'webhook',
+      ]),
     )
-    .action((purpose) => choose({ action: 'rotate', purpose }))
+    .option('--org <id>', 'organisation of the webhook', uuid)
+    .option('--endpoint <id>', 'id of the webhook', uuid)
+    .option('--grace-seconds <n>', 'how long the secret before signs too. A day without it', numberFrom(0, 604_800))
+    .action((purpose, { org: orgId, endpoint, graceSeconds }, command) => {
+      if (purpose === 'webhook') {
+        if (orgId === undefined) return command.error("error: required option '--org <id>' not specified")
+        if (endpoint === undefined) return command.error("error: required option '--endpoint <id>' not specified")
+        return choose({ action: 'rotate-webhook', orgId, endpoint, graceSeconds })
+      }
+      if (orgId !== undefined || endpoint !== undefined || graceSeconds !== undefined)
+        return command.error('error: only keys rotate webhook takes --org, --endpoint and --grace-seconds')
+      choose({ action: 'rotate', purpose })
+    })
   example(rotate, 'keys rotate token')
   const master = keys
     .command('new-master')

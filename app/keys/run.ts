@@ -13,6 +13,7 @@ import type { KeysOrder } from './orders.ts'
 import { rewrap } from './rewrap.ts'
 import { endSealKeys, rotateSealKey } from './seal-keys.ts'
 import { rotateKey, rotateEvents } from './rotate.ts'
+import { rotateWebhook } from './rotate-webhook.ts'
 
 export interface KeysOutput {
   readonly out: (text: string) => void
@@ -37,7 +38,7 @@ export async function runKeys(
 ): Promise<void> {
   if (order.action === 'new-master') return out(await makeMasterKey(loadConfiguration(env), order.id))
   const needs = isLogged(order) ? [...new Set([...serverNeeds, ...vaultNeeds])] : vaultNeeds
-  const name = order.action.startsWith('end-') ? 'end' : order.action
+  const [name = ''] = order.action.split('-')
   const { configuration, masterKeys } = await findServers(env, needs, `keys ${name}`)
   const ring = await masterKeys()
   const { vaultDatabaseUrl: url = '', esdbUrl = '' } = configuration
@@ -66,6 +67,8 @@ export async function runKeys(
         if (purpose === 'seal') return json({ purpose, ...(await rotateSealKey(vault)) })
         return json(await rotateKey(vault, purpose))
       }
+      case 'rotate-webhook':
+        return json(await withStore((servers) => rotateWebhook(servers, order, () => new Date())))
       case 'rewrap': {
         const rewrapped = await rewrap(vault, (line) => err(isInteractive ? `\r${line}` : `${line}\n`))
         if (isInteractive) err('\n')
@@ -83,5 +86,9 @@ export async function runKeys(
 
 /** Whether the order appends events. */
 function isLogged(order: KeysOrder): boolean {
-  return order.action === 'end-token' || (order.action === 'rotate' && order.purpose === 'event-signature')
+  return (
+    order.action === 'end-token' ||
+    order.action === 'rotate-webhook' ||
+    (order.action === 'rotate' && order.purpose === 'event-signature')
+  )
 }

@@ -4,11 +4,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { toWebhookSubscriptionRecord, WebhookSubscriptionRecord } from '../../contracts/webhooks/subscription.ts'
 import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
 import type { PublicKey } from '../../streams/webhook-subscriptions/events.ts'
-import {
-  liveSecrets,
-  webhookSubscriptions,
-  type WebhookSubscriptionsState,
-} from '../../streams/webhook-subscriptions/aggregate.ts'
+import { webhookSubscriptions, type WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { changed, createdOrFound, deleted } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
@@ -20,16 +16,15 @@ import {
   SubscribeWebhookBody,
 } from './bodies.ts'
 import { changeSubscription, deleteSubscription, isAdmitted } from './change-subscription.ts'
-import { keyedRotationOf, rotateSecret } from './rotate-secret.ts'
+import { executeRotation, usualGraceSeconds } from './execute-rotation.ts'
 import { executeWithSecret, secretMember } from './secrets.ts'
 import { duplicateOf, subscribeWebhook } from './subscribe-webhook.ts'
 import { viewOf } from './views.ts'
 
 const usual = { access: { scopes: ['webhooks:write'] }, readBy: [webhookSubscriptionsProjector] } as const
-const usualGraceSeconds = 86_400
 
 export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
-  const { store, vault, now: clock } = deps
+  const { store, vault } = deps
   const checkUrl = receiverUrlCheck(deps.configuration)
 
   commandRoute(app, deps, {
@@ -138,23 +133,10 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     reply: changed(WebhookSubscriptionRecord),
     problems: ['too-many-secrets'],
     handle: async ({ tenant, params, body, keyed, now, context, answering }) => {
-      const subscriptionId = params.id
-      const secretId = keyed.idOf('secret')
       const { grace_seconds: graceSeconds = usualGraceSeconds } = body
-      const command = { subscriptionId, secretId, graceSeconds, request: keyed.causing, now }
-      const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
-        answering(rotateSecret({ ...command, publicKey }, state))
-      const schemes = ({ subscriptions }: WebhookSubscriptionsState) =>
-        subscriptions.get(subscriptionId)?.signatureSchemes ?? []
-      const target = webhookSubscriptions.of(tenant)
-      const done = await executeWithSecret(deps, target, { secretId, schemes, decide }, context)
-
-      const own = done.state.subscriptions.get(subscriptionId)
-      if (own === undefined) throw problem('internal-error')
-      const made = keyedRotationOf(command, own)?.secretId ?? secretId
-      // A late repeat does not return a secret that no longer signs.
-      const isLive = liveSecrets(own, clock()).some((secret) => secret.secretId === made)
-      const secret = isLive ? await secretMember(vault, own, made) : undefined
+      const ids = { subscriptionId: params.id, secretId: keyed.idOf('secret') }
+      const rotation = { ...ids, tenant, graceSeconds, request: keyed.causing, now, answering }
+      const { done, own, secret } = await executeRotation(deps, rotation, context)
       return { ...done, record: toWebhookSubscriptionRecord(viewOf(own), secret), revision: BigInt(own.revision) }
     },
   })

@@ -28,6 +28,25 @@ test.each([
   [['keys', 'list', '--json'], { name: 'keys', order: { action: 'list', isJson: true } }],
   [['keys', 'rewrap'], { name: 'keys', order: { action: 'rewrap' } }],
   [['keys', 'rotate', 'seal'], { name: 'keys', order: { action: 'rotate', purpose: 'seal' } }],
+  [
+    ['keys', 'rotate', 'webhook', '--org', org, '--endpoint', org],
+    {
+      name: 'keys',
+      order: {
+        action: 'rotate-webhook',
+        orgId: org.toLowerCase(),
+        endpoint: org.toLowerCase(),
+        graceSeconds: undefined,
+      },
+    },
+  ],
+  [
+    ['keys', 'rotate', 'webhook', '--org', org, '--endpoint', org, '--grace-seconds', '0'],
+    {
+      name: 'keys',
+      order: { action: 'rotate-webhook', orgId: org.toLowerCase(), endpoint: org.toLowerCase(), graceSeconds: 0 },
+    },
+  ],
   [['keys', 'end', 'seal'], { name: 'keys', order: { action: 'end-seal' } }],
   [['keys', 'end', 'token', '--kid', kid], { name: 'keys', order: { action: 'end-token', kid } }],
   [
@@ -132,7 +151,11 @@ test.each([
   [['keys', 'end', 'token', '--kid'], "option '--kid <kid>' argument missing"],
   [['keys', 'end', 'token', '--kid', 'short'], 'It must be a key id, as keys list prints it.'],
   [['keys', 'rotate'], "missing required argument 'purpose'"],
-  [['keys', 'rotate', 'webhook'], 'Allowed choices are token, receipt, actor-context'],
+  [['keys', 'rotate', 'pepper'], 'Allowed choices are token, receipt, actor-context'],
+  [['keys', 'rotate', 'webhook', '--endpoint', org], "required option '--org <id>' not specified"],
+  [['keys', 'rotate', 'webhook', '--org', org], "required option '--endpoint <id>' not specified"],
+  [['keys', 'rotate', 'webhook', '--grace-seconds', '604801'], 'It must be a number from 0 to 604800.'],
+  [['keys', 'rotate', 'token', '--grace-seconds', '0'], 'only keys rotate webhook takes --org, --endpoint'],
   [['keys', 'rotate', 'token', 'receipt'], "too many arguments for 'rotate'"],
   [['verify'], 'verify takes a command'],
   [['verify', 'receipt', '--jwks', 'keys.json'], "missing required argument 'file'"],
