@@ -115,7 +115,8 @@ async function webhooksWithoutSecret(store: EventStore, vault: Vault, streams: R
         await signatures.signerOf(subscription, new Date())
       } catch (error) {
         if (!(error instanceof MissingKeyError)) throw error
-        if (named.length < mostNamed) named.push(`the deliveries of webhook ${id}, until its secret is rotated`)
+        const rotation = `keys rotate webhook --org ${subscription.organisationId} --endpoint ${id} --grace-seconds 0`
+        if (named.length < mostNamed) named.push(`the deliveries of webhook ${id}, until ${rotation}`)
       }
     }
   }

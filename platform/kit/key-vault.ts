@@ -44,7 +44,7 @@ export function onlyEventKey(key: KeyObject): readonly EventKey[] {
 /** A required key is not in the vault. This never counts as an erasure: only a destroyed key does. */
 export class MissingKeyError extends Error {
   override readonly name = 'MissingKeyError'
-  readonly code = 'missing-key'
+  readonly code = 'key-missing'
 
   constructor(kind: string, id: string) {
     super(`the vault holds no ${kind} key ${id}`)

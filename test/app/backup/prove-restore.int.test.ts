@@ -41,7 +41,11 @@ beforeAll(async () => {
       return store.append(patients.of(orgId, patientId), 'no_stream', [fact], contextOf(world))
     }),
   )
-  const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId, secretId: subscriptionId })
+  const subscribed = subscriptionFact('WebhookSubscribed', {
+    subscriptionId,
+    secretId: subscriptionId,
+    organisationId: orgId,
+  })
   await vault.secret('webhook', subscriptionId)
   await vault.secret('webhook-signing', subscriptionId)
   await store.append(webhookSubscriptions.of(orgId), 'no_stream', [subscribed], contextOf(world))
@@ -74,7 +78,8 @@ test('names the secrets that are gone, up to a hundred of a kind, and each event
   const subjects = patientIds.map((id) => `the personal content of ${world.orgId}/${id}`)
   expect(subjects).toEqual(expect.arrayContaining(missing.slice(0, -1)))
   expect(new Set(missing).size).toBe(101)
-  expect(missing.at(-1)).toBe(`the deliveries of webhook ${subscriptionId}, until its secret is rotated`)
+  const rotation = `keys rotate webhook --org ${world.orgId} --endpoint ${subscriptionId} --grace-seconds 0`
+  expect(missing.at(-1)).toBe(`the deliveries of webhook ${subscriptionId}, until ${rotation}`)
   // Read models leave out what others write, so they are equal.
   expect(faults).toEqual([expect.stringMatching(`PatientRegistered at .* in ${stream} is not signed`)])
   expect(equal).toBe(knownProjectors.length)
