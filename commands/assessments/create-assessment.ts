@@ -1,6 +1,7 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
 import type { AssessmentState, DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import { repeated, type Decision } from '../../engine/commands/decision.ts'
+import { withReview } from './request-review.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 
@@ -27,7 +28,7 @@ export interface CreateSlotAssessment extends RequestedAssessment {
   readonly uploadWindowMs: number
 }
 
-/** Inline mode: the request contains the bytes, so request and submission are one append. */
+/** Inline mode: the request contains the bytes, so one append contains the request, the submission and the request of the review. */
 export function createInlineAssessment(
   command: CreateInlineAssessment,
   state: AssessmentState,
@@ -36,7 +37,7 @@ export function createInlineAssessment(
   const { now, images, caseId, deadlineMs, ...request } = command
   const submittedAt = now.toISOString()
   const declared = images.map(({ imageId, captureType, mimeType }) => ({ imageId, captureType, mimeType }))
-  return [
+  const submission: AssessmentEvent[] = [
     { type: 'AssessmentRequested', data: { ...request, mode: 'inline', images: declared, requestedAt: submittedAt } },
     {
       type: 'AssessmentSubmitted',
@@ -50,6 +51,7 @@ export function createInlineAssessment(
       },
     },
   ]
+  return withReview(submission, state, { isCaseOpen: false, now })
 }
 
 /** Slot mode: the request declares the images. Their bytes follow. */

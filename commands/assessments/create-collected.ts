@@ -3,6 +3,7 @@ import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { ExistingCase } from '../../streams/case/aggregate.ts'
 import type { ImageState } from '../../streams/image/aggregate.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
+import { withReview } from './request-review.ts'
 
 type ReceivedState = Extract<ImageState, { status: 'received' }>
 
@@ -25,7 +26,7 @@ export function createCollectedAssessment(
   const { caseId, organisationId, patientId, externalReference, assigned } = ofCase
   const { assessmentId, productId, findingType } = assigned
   const at = now.toISOString()
-  return [
+  const submission: AssessmentEvent[] = [
     {
       type: 'AssessmentRequested',
       data: {
@@ -55,4 +56,5 @@ export function createCollectedAssessment(
       },
     },
   ]
+  return withReview(submission, state, { isCaseOpen: true, now })
 }

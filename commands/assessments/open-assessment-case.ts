@@ -9,8 +9,8 @@ import { execute } from '../../engine/commands/execute.ts'
 import { requestReview } from './request-review.ts'
 
 /**
- * Opens the case and requests its review, before the route answers. After a crash the process does both, a moment later.
- * Returns the state after that, and the position of the case.
+ * Opens the case before the route answers. After a crash the process does, a moment later. Also requests the review of an
+ * assessment that an older version submitted. Returns the state after that, and the position of the case.
  */
 export async function openCaseAndRequestReview(
   deps: Pick<CommandDependencies, 'store'>,
@@ -24,7 +24,7 @@ export async function openCaseAndRequestReview(
   const { state } = await execute(
     deps.store,
     assessments.of(organisationId, assessmentId),
-    (current) => requestReview({ now: new Date(submittedAt) }, current),
+    (current) => requestReview({ isCaseOpen: true, now: new Date(submittedAt) }, current),
     commandOf('request-review'),
   )
   return { state, opened }

@@ -1,5 +1,5 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { AssessmentState, ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
+import { assessments, type AssessmentState, type ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 
 type ReviewRequested = Extract<AssessmentEvent, { type: 'AssessmentReviewRequested' }>['data']
@@ -13,8 +13,13 @@ export function reviewImagesOf({ images }: ProcessingAssessment): ReviewRequeste
   }))
 }
 
-/** Requests the AI review, once, when the case is open. */
-export function requestReview(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
+export interface RequestReview {
+  readonly isCaseOpen: boolean
+  readonly now: Date
+}
+
+/** Requests the AI review, once. */
+export function requestReview({ isCaseOpen, now }: RequestReview, state: AssessmentState): AssessmentEvent[] {
   if (state.status !== 'processing' || state.isReviewRequested) return []
   const { assessmentId, caseId, patientId, productId } = state
   return [
@@ -26,10 +31,20 @@ export function requestReview(command: { now: Date }, state: AssessmentState): D
         patientId,
         productId,
         images: reviewImagesOf(state),
-        requestedAt: command.now.toISOString(),
+        isCaseOpen,
+        requestedAt: now.toISOString(),
       },
     },
   ]
+}
+
+/** The facts of a submission, and the request of its review at once. */
+export function withReview(
+  submission: AssessmentEvent[],
+  state: AssessmentState,
+  command: RequestReview,
+): AssessmentEvent[] {
+  return [...submission, ...requestReview(command, submission.reduce(assessments.evolve, state))]
 }
 
 export interface RenewReview {

@@ -2,6 +2,7 @@ import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/ev
 import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import { refused, type Decision, type Refusal } from '../../engine/commands/decision.ts'
+import { withReview } from './request-review.ts'
 
 /** A submit request, before its uploads are read. */
 export interface Submission {
@@ -61,5 +62,5 @@ export function submitAssessment(
     deadlineAt,
     request,
   }
-  return [{ type: 'AssessmentSubmitted', data }]
+  return withReview([{ type: 'AssessmentSubmitted', data }], state, { isCaseOpen: false, now })
 }

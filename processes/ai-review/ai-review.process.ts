@@ -111,6 +111,8 @@ export const aiReviewProcess = defineProcess<
       todo.schedule('start', aiReviewId, { at: requestedAt, existing: 'replace' }),
     ],
     AiReviewStarted: ({ data }) => [patchRow(openReviews, { aiReviewId: data.aiReviewId, patientId: data.patientId })],
+    // Hurries its event: a batch that has images of the provider case, too, takes many statements.
+    AiReviewProviderCaseCreated: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.createdAt)],
     AiReviewStartDeferred: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.retryAt)],
     AiReviewProcessingAccepted: ({ data }, todo) => [
       todo.clear(data.aiReviewId, 'start'),

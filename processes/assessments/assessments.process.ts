@@ -8,7 +8,7 @@ import type { Recorded } from '../../engine/relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
 import type { TodoList } from '../../engine/processes/todo-list.ts'
-import { askForReview, closeUploads, expire } from './assessments.steps.ts'
+import { askForReview, closeUploads, expire, openCase } from './assessments.steps.ts'
 import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
 import { FollowPayload, followTask } from './human-review.steps.ts'
@@ -47,13 +47,14 @@ const reviewTasks = defineTable({
   primaryKey: ['task_id'],
 })
 
-/** The route requests the review. After so many milliseconds the process does, in case the route has crashed. */
+/** The route opens the case. After so many milliseconds the process does, in case the route has crashed. */
 const routeGraceMs = 2_000
 
 const steps = {
   'create-collected': step(CollectedPayload, createCollected),
   'close-uploads': step(Nothing, closeUploads),
   'request-review': step(Nothing, askForReview),
+  'open-case': step(Nothing, openCase),
   conclude: step(ConcludePayload, conclude),
   expire: step(Nothing, expire),
   // Two rows, because the end of a task may come before the event that removes the row of its opening.
@@ -66,8 +67,8 @@ type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 
 
 /**
  * The work that an assessment still needs. The assessment that a case has assigned is created. An assessment ends if
- * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
- * when the deadline passes. The key of these rows is the id of the assessment. The assessment also records the human
+ * its uploads are not submitted in time. After the submission it needs a review, a case, the result of the review, and an
+ * end when the deadline passes. The key of these rows is the id of the assessment. The assessment also records the human
  * review of each of its AI reviews, not only of the one that ended it. The key of those rows is the id of the task.
  */
 export const assessmentsProcess = defineProcess<
@@ -75,7 +76,7 @@ export const assessmentsProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 7,
+  version: 8,
   lookups: [openAssessments, endedReviews, reviewTasks],
   steps,
   on: {
@@ -92,22 +93,22 @@ export const assessmentsProcess = defineProcess<
       todo.clear(data.assessmentId, 'close-uploads'),
       todo.clear(data.assessmentId, 'create-collected'),
       patchRow(openAssessments, { assessmentId: data.assessmentId, caseId: data.caseId }),
-      todo.schedule('request-review', data.assessmentId, {
-        at: new Date(Date.parse(data.submittedAt) + routeGraceMs).toISOString(),
-      }),
+      todo.schedule('request-review', data.assessmentId, { at: afterRoute(data.submittedAt) }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),
     ],
-    AssessmentReviewRequested: ({ data: { assessmentId, caseId, productId, requestedAt } }, todo) => [
+    AssessmentReviewRequested: ({ data: { assessmentId, caseId, productId, isCaseOpen, requestedAt } }, todo) => [
       todo.clear(assessmentId, 'request-review'),
+      ...(isCaseOpen ? [] : [todo.schedule('open-case', assessmentId, { at: afterRoute(requestedAt) })]),
       todo.scheduleForEach('conclude', endedReviews, { caseId, productId, orgId: todo.orgId }, (review) => ({
         key: assessmentId,
         at: requestedAt,
-        mayWait: true,
         existing: 'replace',
         payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
       })),
       removeRows(endedReviews, { caseId, orgId: todo.orgId }),
     ],
+    CaseOpened: ({ data: { assessmentId } }, todo) =>
+      assessmentId === null ? [] : [todo.clear(assessmentId, 'open-case')],
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
@@ -129,6 +130,10 @@ export const assessmentsProcess = defineProcess<
     AssessmentHumanReviewCancelled: ({ data }, todo) => followed(data.taskId, todo),
   },
 })
+
+function afterRoute(at: string): string {
+  return new Date(Date.parse(at) + routeGraceMs).toISOString()
+}
 
 /** A review that ends later finds no assessment here, so it schedules nothing. */
 function ended({ assessmentId, aiReviewId }: AssessmentEnded, todo: Todos): RowChange[] {

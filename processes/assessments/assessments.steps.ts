@@ -8,7 +8,15 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'
 
-/** Opens the case and requests its review, unless the route has done so. */
+/** Opens the case, unless the route has done so. */
+export const openCase: ProcessStep = async (todo, deps) => {
+  // The append to the case does not check whether the assessment has ended meanwhile.
+  const { state } = await deps.store.load(assessments.of(todo.orgId, todo.key))
+  if (state.status !== 'processing') return { kind: 'done' }
+  return { kind: 'done', position: await openAssessmentCase(deps, state, todo.command('assessments.open-case')) }
+}
+
+/** Opens the case and requests its review, after an older version of the route that died before. */
 export const askForReview: ProcessStep = async (todo, deps) => {
   const target = assessments.of(todo.orgId, todo.key)
   const state = await loadSufficient(deps.store, target, ({ status }) => status === 'processing')
@@ -21,7 +29,8 @@ export const askForReview: ProcessStep = async (todo, deps) => {
     await openAssessmentCase(deps, current, todo.command('assessments.open-case'))
   }
   const context = todo.command('assessments.request-review')
-  return appends(deps.store, target, (current) => requestReview({ now: new Date(state.submittedAt) }, current), context)
+  const command = { isCaseOpen: true, now: new Date(state.submittedAt) }
+  return appends(deps.store, target, (current) => requestReview(command, current), context)
 }
 
 export const expire: ProcessStep = async (todo, { store }, step) => {

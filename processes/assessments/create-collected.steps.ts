@@ -1,7 +1,5 @@
 import { Type, type Static } from 'typebox'
 import { createCollectedAssessment } from '../../commands/assessments/create-collected.ts'
-import { requestReview } from '../../commands/assessments/request-review.ts'
-import { execute } from '../../engine/commands/execute.ts'
 import { appends } from '../../engine/processes/attempt.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -22,10 +20,7 @@ export const createCollected: ProcessStep<Static<typeof CollectedPayload>> = asy
 
   const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
   const command = { ofCase: { ...ofCase, assigned: ofCase.assigned }, images: received, now, deadlineMs }
-  const target = assessments.of(orgId, key)
+  const target = { ...assessments.of(orgId, key), isNew: true }
   const created = todo.command('assessments.create-collected')
-  await execute(store, { ...target, isNew: true }, (state) => createCollectedAssessment(command, state), created)
-  // Its case is open.
-  const context = todo.command('assessments.request-review')
-  return appends(store, target, (state) => requestReview({ now }, state), context)
+  return appends(store, target, (state) => createCollectedAssessment(command, state), created)
 }

@@ -101,6 +101,8 @@ const ofTask = {
 
 /** Version 1 of `AssessmentSubmitted` covered submissions within the request only. */
 const submittedUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
+/** Before version 2 the case was opened first. */
+const reviewRequestedUpcasters = { 1: (data: unknown) => ({ ...Object(data), isCaseOpen: true }) }
 
 export const assessmentEvents = {
   AssessmentRequested: defineEvent(
@@ -140,7 +142,7 @@ export const assessmentEvents = {
     }),
     { version: 2, upcasters: submittedUpcasters },
   ),
-  /** The case is open. The relay publishes this event as `ai_review.requested`. */
+  /** The relay publishes this event as `ai_review.requested`. */
   AssessmentReviewRequested: defineEvent(
     'AssessmentReviewRequested',
     Type.Object({
@@ -149,8 +151,11 @@ export const assessmentEvents = {
       patientId: Id,
       productId: Id,
       images: Type.Array(Type.Object({ imageId: Id, imageType: ImageType, objectKey: Type.String() })),
+      /** False if the append of the submission also requests the review. Its case opens a moment later. */
+      isCaseOpen: Type.Boolean(),
       requestedAt: Instant,
     }),
+    { version: 2, upcasters: reviewRequestedUpcasters },
   ),
   /**
    * The one renewal of an assessment. It asks AI review to supersede this review, because its addresses had expired.

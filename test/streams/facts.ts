@@ -118,6 +118,7 @@ export const assessmentFact = factsOf<AssessmentEvent>({
       { imageId: ids.image, imageType: 'DERMOSCOPIC', objectKey: object(ids.image).key },
       { imageId: ids.secondImage, imageType: 'MACROSCOPIC', objectKey: object(ids.secondImage).key },
     ],
+    isCaseOpen: true,
     requestedAt: at(1),
   },
   AssessmentReviewRenewed: { assessmentId: ids.assessment, aiReviewId: ids.review, renewedAt: at(20) },

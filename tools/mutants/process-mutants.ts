@@ -4,10 +4,19 @@ const egressStandstill = 'test/platform/outbound/egress-standstill.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 const databaseAddress = 'test/platform/database/database-address.int.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
+const assessmentsList = 'test/processes/assessments/assessments-list.unit.test.ts'
 const sweepObjects = 'test/processes/housekeeping/sweep-objects.int.test.ts'
 const resumePoint = 'test/engine/relay/resume-point.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
+  {
+    name: 'case-of-a-dead-route',
+    fault: 'an assessment whose route died after the submission never gets its case',
+    file: 'processes/assessments/assessments.process.ts',
+    at: 'AssessmentReviewRequested / ?',
+    becomes: '[]',
+    caughtBy: { [assessmentsList]: 'are its case in case the route opened none' },
+  },
   {
     name: 'call-ends-before-its-answer',
     fault: 'a process that was suspended repeats a call that was answered meanwhile',

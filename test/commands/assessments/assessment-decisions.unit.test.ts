@@ -29,6 +29,8 @@ import { given } from '../../support/given-decider.ts'
 const requested = fact('AssessmentRequested')
 const submitted = fact('AssessmentSubmitted')
 const reviewRequested = fact('AssessmentReviewRequested')
+/** In the append of the submission. */
+const reviewAtOnce = fact('AssessmentReviewRequested', { isCaseOpen: false, requestedAt: at(0) })
 const ended = { completed: fact('AssessmentCompleted'), failed: fact('AssessmentFailed') }
 const slotRequested = fact('AssessmentRequested', { mode: 'slot' })
 const awaited = fact('AssessmentUploadsAwaited')
@@ -52,8 +54,8 @@ describe('creating an assessment from inline images', () => {
     now: new Date(at(0)),
   }
 
-  it('requests and submits in one append; the same keyed request again does nothing', () => {
-    given(assessments).when(createInlineAssessment, command).thenEvents([requested, submitted])
+  it('requests, submits and asks for the review in one append; the same keyed request again does nothing', () => {
+    given(assessments).when(createInlineAssessment, command).thenEvents([requested, submitted, reviewAtOnce])
   })
 
   it('refuses another body under the same key, and any repeat of a request without one', () => {
@@ -109,11 +111,11 @@ describe('submitting uploads', () => {
   const bySubmit = fact('AssessmentSubmitted', { request })
   const closesAt = Date.parse(awaited.data.closesAt)
 
-  it('submits once, with a key or without', () => {
-    given(assessments, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
+  it('submits and asks for the review once, with a key or without', () => {
+    given(assessments, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit, reviewAtOnce])
     given(assessments, slotRequested, awaited)
       .when(submitAssessment, { ...command, request: null })
-      .thenEvents([submitted])
+      .thenEvents([submitted, reviewAtOnce])
   })
 
   it('does nothing after a submission, for any caller', () => {
@@ -191,7 +193,7 @@ describe('closing the upload window', () => {
 })
 
 describe('requesting the review', () => {
-  const command = { now: new Date(at(1)) }
+  const command = { isCaseOpen: true, now: new Date(at(1)) }
 
   it('names each image once, and sends images that are not dermoscopic as MACROSCOPIC', () => {
     given(assessments, requested, submitted).when(requestReview, command).thenEvents([reviewRequested])

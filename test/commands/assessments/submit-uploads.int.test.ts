@@ -165,7 +165,7 @@ it('leaves no copy of valid images behind when another is invalid, and freezes a
   expect(await problemOf(submit(slot))).toBe('image-invalid')
   expect([await copiesOf(slot), (await stateOf(slot)).status]).toEqual([[], 'awaiting_images'])
   await upload(slot, 2, photo())
-  expect((await submit(slot)).events).toHaveLength(1)
+  expect((await submit(slot)).events).toHaveLength(2)
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
 })
 

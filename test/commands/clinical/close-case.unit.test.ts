@@ -80,6 +80,11 @@ describe('the assessment of a case', () => {
           deadlineAt: at(3602),
           request: null,
         }),
+        assessmentFact('AssessmentReviewRequested', {
+          images: [{ imageId: ownImage, imageType: 'MACROSCOPIC', objectKey: object.key }],
+          isCaseOpen: true,
+          requestedAt: at(2),
+        }),
       ])
   })
 })

@@ -121,10 +121,11 @@ describe('the next step of a requested review', () => {
 })
 
 describe('the next due time of a review', () => {
-  it('stays after each answer of the provider, and is later after a failure or an open circuit', () => {
+  it('is at once after a new provider case, stays after an image, and is later after a failure or an open circuit', () => {
     expect(steps(requested, started)).toEqual([todo('start', at(2))])
+    expect(steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
     expect(steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([
-      todo('start', at(2)),
+      todo('start', at(5)),
     ])
     expect(steps(requested, review(reviewFact('AiReviewStartDeferred')))).toEqual([todo('start', at(7))])
     expect(steps(requested, review(reviewFact('AiReviewCallPostponed')))).toEqual([todo('start', at(6))])

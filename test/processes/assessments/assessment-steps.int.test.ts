@@ -118,7 +118,24 @@ it('records no result of a review that ends after its assessment has expired', a
   expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
 })
 
-it('opens the case and requests a review, each once', async () => {
+it('opens the case of an assessment whose route died, once', async () => {
+  const assessment = await submitted(world)
+  const { stream } = cases.of(world.orgId, assessment.caseId)
+  const first = await work(todoOf(world, 'open-case', assessment))
+  expect(first).toEqual({ kind: 'done', position: expect.anything() })
+  expect(await work(todoOf(world, 'open-case', assessment))).toEqual(first)
+  expect((await eventsOf(world, stream)).map(({ type }) => type)).toEqual(['CaseOpened'])
+})
+
+it('opens no case for an assessment that has ended', async () => {
+  const assessment = await submitted(world)
+  world.pass(3600)
+  await work(todoOf(world, 'expire', assessment))
+  expect(await work(todoOf(world, 'open-case', assessment))).toEqual({ kind: 'done' })
+  expect(await eventsOf(world, cases.of(world.orgId, assessment.caseId).stream)).toEqual([])
+})
+
+it('opens the case and requests a review after an older version, each once', async () => {
   const assessment = await submitted(world)
   const todo = todoOf(world, 'request-review', assessment)
   await work(todo)

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
 import { dueAt, todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
-import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
+import { assessmentFact as fact, at, caseFact, ids } from '../../streams/facts.ts'
 
 const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
 const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannelStream.name })
@@ -54,6 +55,17 @@ describe('the due steps of an assessment', () => {
     const todos = todosAfter(assessmentsProcess, recorded([requested, submitted, reviewRequested]))
     expect(dueAt(todos, new Date(Date.parse(at(3600)) - 1))).toEqual([])
     expect(dueAt(todos, new Date(at(3600)))).toHaveLength(1)
+  })
+
+  it('are its case in case the route opened none, if the review was requested with the submission', () => {
+    const atOnce = own(fact('AssessmentReviewRequested', { isCaseOpen: false }))
+    const { stream } = cases.of(ids.org, ids.case)
+    const opened = { ...caseFact('CaseOpened'), stream }
+    const ofNoAssessment = { ...caseFact('CaseOpened', { assessmentId: null }), stream }
+    expect(steps(submitted, atOnce)).toEqual([expiry, todo('open-case', at(3))])
+    expect(steps(submitted, atOnce, ofNoAssessment)).toEqual([expiry, todo('open-case', at(3))])
+    expect(steps(submitted, atOnce, opened)).toEqual([expiry])
+    expect(steps(submitted, opened, reviewRequested)).toEqual([expiry])
   })
 
   it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)(

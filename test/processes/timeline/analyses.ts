@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openCaseAndRequestReview } from '../../../commands/assessments/open-assessment-case.ts'
+import { withReview } from '../../../commands/assessments/request-review.ts'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { at as memberAt } from '../../../app/demo/members.ts'
 import type { AiReviewDetails } from '../../../contracts/ai-review/record.ts'
@@ -56,7 +57,8 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
     }),
   ]
   const target = assessments.of(world.orgId, assessmentId)
-  await world.store.append(target, 'no_stream', story, contextOf(world))
+  const withRequest = withReview(story, { status: 'absent' }, { isCaseOpen: false, now: submittedAt })
+  await world.store.append(target, 'no_stream', withRequest, contextOf(world))
   const { state } = await world.store.load(target)
   if (state.status !== 'processing') throw new Error('a submitted assessment is not processing')
   await openCaseAndRequestReview(world, state, contextOf(world))

@@ -168,7 +168,7 @@ test('creating the assessment, killed before its append and repeated after it', 
   await expect(whenWorkedOff(create.process, create.todo, process.deps, world.now())).rejects.toBeInstanceOf(
     KilledError,
   )
-  expect(process.killedBefore()).toBe('assessment: AssessmentRequested, AssessmentSubmitted')
+  expect(process.killedBefore()).toBe('assessment: AssessmentRequested, AssessmentSubmitted, AssessmentReviewRequested')
   for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(create.process, create.todo, world.others, world.now())
   await workOffStory(world, story)
   await expectWhole(story, [parked, [...awaiting, 'WorkflowAssessmentAssigned']])

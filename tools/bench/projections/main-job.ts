@@ -167,6 +167,7 @@ function requested(
       patientId,
       productId,
       images: images.map((imageId) => ({ imageId, imageType: 'DERMOSCOPIC', objectKey: objectKey(imageId) })),
+      isCaseOpen: true,
       requestedAt: instant(at, 1),
     },
   }

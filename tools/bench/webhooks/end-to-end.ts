@@ -13,7 +13,6 @@ import { consentedRequests, imagePath } from './consented.ts'
 
 /** Events from request to webhook for which a step waits: through a subscription, and in most cases through a row. */
 const handOvers = [
-  'AssessmentSubmitted',
   'AssessmentReviewRequested',
   'ai_review.requested',
   'AiReviewSlotClaimed',
