@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
@@ -142,9 +143,12 @@ test('a backup that is cut off is none, and the next one completes', async () =>
   )
   await cutOff.kill()
   expect(await backup('list', '--from', place)).toMatchObject({ code: 0, out: 'There is no backup.\n' })
+  // The last event is one of the event store's own, as after a read that begins a stream of the access log.
+  const client = EventStoreDBClient.connectionString(original.credentials.eventstore_url ?? '')
   // Until nothing is written between both looks at the rows.
   await waitFor('a quiet backup', async () => {
     rowsThen = await rowsOfReadModels(databases[0]?.url ?? '')
+    await client.setStreamMetadata('drill', { maxCount: 1 })
     const created = await backup('create', '--to', place, '--json')
     expect(created).toMatchObject({ code: 0, err: '' })
     firstId = textAt(JSON.parse(created.out), 'id')
@@ -152,6 +156,7 @@ test('a backup that is cut off is none, and the next one completes', async () =>
     const rowsAfter = await rowsOfReadModels(databases[0]?.url ?? '')
     return JSON.stringify(rowsAfter) === JSON.stringify(rowsThen) ? true : undefined
   })
+  await client.dispose()
   const listed: unknown = JSON.parse((await backup('list', '--from', place, '--json')).out)
   expect(at(listed, 0)).toEqual({
     id: firstId,
