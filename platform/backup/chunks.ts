@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto'
-import { SealedBytesError, type BackupKey } from './backup-keys.ts'
+import { nonceBytes, SealedBytesError, tagBytes, type BackupKey } from './backup-keys.ts'
 import type { BackupPlace } from './place.ts'
 
-/** So much of a stream is in memory at a time, and as much again for each write. */
+/** So much of a stream is in memory at a time, and as much for each write. */
 const chunkBytes = 4 * 1024 * 1024
 
 /** Chunks of all streams that are written at a time. */
@@ -34,6 +34,8 @@ export class ChunkStore {
   readonly #place: BackupPlace
   readonly #key: BackupKey
   readonly #writing = new Set<Promise<void>>()
+  /** Buffers that were used: new ones of this size cost more than what is done with them. */
+  readonly #free: Buffer[] = []
   /** Bytes that the place did not have before. */
   writtenBytes = 0
 
@@ -50,11 +52,11 @@ export class ChunkStore {
     const chunks: string[] = []
     const writes: Promise<void>[] = []
     let bytes = 0
-    for await (const chunk of inChunks(source)) {
-      const sha256 = hash('sha256', chunk, 'buffer')
-      const name = this.#key.nameOf(sha256)
+    for await (const room of this.#inRooms(source)) {
+      const chunk = room.subarray(nonceBytes, -tagBytes)
+      const name = this.#key.nameOf(hash('sha256', chunk, 'buffer'))
       while (this.#writing.size >= writesAtOnce) await Promise.race(this.#writing)
-      writes.push(this.#put(name, chunk))
+      writes.push(this.#put(name, room))
       chunks.push(name)
       bytes += chunk.length
     }
@@ -75,12 +77,35 @@ export class ChunkStore {
     return { ...stored, sha256: whole.digest('hex') }
   }
 
-  #put(name: string, chunk: Buffer): Promise<void> {
+  /** Chunks of a stream, each with room for what its seal adds. */
+  async *#inRooms(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
+    let room: Buffer | undefined
+    let end = nonceBytes
+    for await (let rest of source) {
+      while (rest.length > 0) {
+        room ??= this.#free.pop() ?? Buffer.allocUnsafeSlow(nonceBytes + chunkBytes + tagBytes)
+        const taken = rest.subarray(0, nonceBytes + chunkBytes - end)
+        room.set(taken, end)
+        end += taken.length
+        rest = rest.subarray(taken.length)
+        if (end < nonceBytes + chunkBytes) break
+        yield room
+        room = undefined
+        end = nonceBytes
+      }
+    }
+    if (room !== undefined) yield room.subarray(0, end + tagBytes)
+  }
+
+  #put(name: string, room: Buffer): Promise<void> {
     const file = chunkFile(this.#key.id, name)
     const put = async (): Promise<void> => {
-      if (await this.#place.has(file)) return
-      await this.#place.put(file, this.#key.seal(name, chunk))
-      this.writtenBytes += chunk.length
+      if (!(await this.#place.has(file))) {
+        this.#key.sealInPlace(name, room)
+        await this.#place.put(file, room)
+        this.writtenBytes += room.length - nonceBytes - tagBytes
+      }
+      this.#free.push(Buffer.from(room.buffer))
     }
     const writing = put()
     // A failure is awaited with the stream, and must not end the process before.
@@ -112,21 +137,4 @@ export const chunkFolder = 'chunks'
 
 export function chunkFile(keyId: string, name: string): string {
   return `${chunkFolder}/of-${keyId}/${name.slice(0, 2)}/${name}`
-}
-
-async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
-  let parts: Uint8Array[] = []
-  let length = 0
-  for await (let rest of source) {
-    while (length + rest.length >= chunkBytes) {
-      const taken = chunkBytes - length
-      yield Buffer.concat([...parts, rest.subarray(0, taken)])
-      rest = rest.subarray(taken)
-      parts = []
-      length = 0
-    }
-    if (rest.length > 0) parts.push(rest)
-    length += rest.length
-  }
-  if (length > 0) yield Buffer.concat(parts)
 }

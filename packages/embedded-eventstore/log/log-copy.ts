@@ -7,12 +7,18 @@ import { frameEvents, type Frame } from './frame.ts'
 import { readFramesFrom } from './verified-read.ts'
 import { SEGMENT_HEADER, openSegment, readSegment, segmentBases, segmentPath, type Segment } from './segment.ts'
 
+/** So much is read at a time, in bytes. */
+const READ = 1 << 20
+
 /** The part of a segment that is copied: its header and whole appends. */
 export type SegmentCopy = {
   /** Position of its first byte. */
   base: number
   bytes: number
-  /** Checks each append. Throws CorruptLogError. Can be read once, after the segments before it. */
+  /**
+   * Checks each append. Throws CorruptLogError. Can be read once, after the segments before it. A chunk is overwritten
+   * when the next one is asked for.
+   */
   chunks(): AsyncGenerator<Buffer, void, undefined>
 }
 
@@ -69,9 +75,10 @@ async function* chunksOf(
   contents: LogContents,
 ): AsyncGenerator<Buffer, void, undefined> {
   yield readSegment(segment, 0, SEGMENT_HEADER)
+  const room = Buffer.allocUnsafeSlow(READ)
   let at = segment.base + SEGMENT_HEADER
   while (at < segment.base + segment.size) {
-    const frames = readFramesFrom(segments, at, end)
+    const frames = readFramesFrom(segments, at, end, room)
     take(frames, contents)
     const read = joined(frames)
     at += read.length

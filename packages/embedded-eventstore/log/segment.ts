@@ -158,10 +158,13 @@ export function shortenSegment(segment: Segment, size: number): void {
   segment.size = size
 }
 
-/** Reads up to `length` bytes from `offset` of the file. Returns fewer only at its end. */
-export function readSegment(segment: Segment, offset: number, length: number): Buffer {
+/**
+ * Reads up to `length` bytes from `offset` of the file, into `room` if they fit into it. Returns fewer only at the end of
+ * the file.
+ */
+export function readSegment(segment: Segment, offset: number, length: number, room?: Buffer): Buffer {
   const wanted = Math.max(0, Math.min(length, segment.size - offset))
-  const bytes = Buffer.allocUnsafeSlow(wanted)
+  const bytes = room !== undefined && wanted <= room.length ? room : Buffer.allocUnsafeSlow(wanted)
   let read = 0
   while (read < wanted) {
     const count = readSync(segment.fd, bytes, read, wanted - read, offset + read)

@@ -13,9 +13,12 @@ export function readFrameAt(segments: Segment[], position: number, durable: numb
   return frame
 }
 
-/** Reads and checks the frames from a position, as many as one read of the file returns. Throws CorruptLogError. */
-export function readFramesFrom(segments: Segment[], position: number, durable: number): Frame[] {
-  return readChecked(segments, position, durable, CHUNK, Infinity)
+/**
+ * Reads and checks the frames from a position, as many as one read of the file returns, or as fit into `room`. They are
+ * views on `room`, unless the first one is larger. Throws CorruptLogError.
+ */
+export function readFramesFrom(segments: Segment[], position: number, durable: number, room?: Buffer): Frame[] {
+  return readChecked(segments, position, durable, room === undefined ? CHUNK : room.length - 4, Infinity, room)
 }
 
 /** The position of the first frame at or behind a position. The position may lie in the header of a segment. */
@@ -29,9 +32,10 @@ function readChecked(
   durable: number,
   firstRead: number,
   limit: number,
+  room?: Buffer,
 ): Frame[] {
   // The four bytes before a frame are the seed of its CRC.
-  let bytes = readBytes(segments, position - 4, 4 + firstRead, durable)
+  let bytes = readBytes(segments, position - 4, 4 + firstRead, durable, room)
   if (bytes.length >= 8) {
     const needed = 4 + bytes.readUInt32LE(4) + FRAME_OVERHEAD
     if (needed > bytes.length) bytes = readBytes(segments, position - 4, needed, durable)
@@ -57,10 +61,10 @@ function readChecked(
 }
 
 /** Bytes of one segment from a position, only durable ones. */
-function readBytes(segments: Segment[], position: number, length: number, durable: number): Buffer {
+function readBytes(segments: Segment[], position: number, length: number, durable: number, room?: Buffer): Buffer {
   const segment = segmentOf(segments, position)
   const limit = Math.min(durable, segment.base + segment.size)
-  return readSegment(segment, position - segment.base, Math.min(length, limit - position))
+  return readSegment(segment, position - segment.base, Math.min(length, limit - position), room)
 }
 
 function segmentOf(segments: Segment[], position: number): Segment {

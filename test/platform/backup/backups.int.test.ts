@@ -50,6 +50,21 @@ test('streams of any pieces come back, and equal chunks are stored once', async 
   expect(await store.store(pieces())).toMatchObject({ bytes: 0, chunks: [] })
 })
 
+test('streams of many chunks that are stored at the same time come back, although buffers are used again', async () => {
+  const store = new ChunkStore(folderPlace(folder), newKeys('k').newest)
+  const streams = ['a', 'b', 'c'].map((name) => {
+    const bytes = Buffer.alloc(25_000_000)
+    for (let at = 0; at < bytes.length; at += 1_000) bytes.write(`${name} ${at}`, at)
+    return bytes
+  })
+  const stored = await Promise.all(streams.map((bytes) => store.store(pieces(bytes))))
+  for (const [index, bytes] of streams.entries()) {
+    const parts: Buffer[] = []
+    for await (const part of store.read(stored[index] ?? { chunks: [] })) parts.push(part)
+    expect(Buffer.concat(parts).equals(bytes)).toBe(true)
+  }
+})
+
 test('no file contains a word of its content or its name', async () => {
   await plantBackup(folderPlace(folder), newKeys('k'), ['canary'])
   for (const file of await files()) expect((await readFile(file)).includes('canary')).toBe(false)
