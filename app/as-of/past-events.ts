@@ -36,5 +36,5 @@ export function erasureIn(events: readonly RecordedEvent[]): Problem | undefined
 
 const personalMembers: Readonly<Record<string, readonly string[]>> = {
   UserCreated: ['email', 'displayName'],
-  PatientRegistered: ['givenName', 'familyName', 'dob', 'identifiers'],
+  PatientRegistered: ['person'],
 }

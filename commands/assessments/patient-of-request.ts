@@ -5,6 +5,7 @@ import { Problem, problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { identifierConflict, patientsHolding } from '../clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../clinical/register-with-identifiers.ts'
+import { personOf } from '../clinical/bodies.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import type { KeyedRequest } from '../../engine/commands/keyed-request.ts'
@@ -27,15 +28,12 @@ export async function patientOfRequest(
 ): Promise<string> {
   if (body.patient_id !== undefined) return requirePatient(deps, orgId, body.patient_id)
   if (body.patient === undefined) throw problem('internal-error')
-  const identifiers = body.patient.identifiers ?? []
-  const { given_name: givenName, family_name: familyName, dob } = body.patient
+  const person = personOf(body.patient)
+  const { identifiers } = person
   const command = {
     patientId: keyed.idOf('patient'),
     organisationId: orgId,
-    givenName,
-    familyName,
-    dob,
-    identifiers,
+    person,
     now: deps.now(),
     fingerprint: keyed.fingerprint,
   }

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
+import type { Person } from '../../streams/patient/events.ts'
 
 const name = Text(255)
 
@@ -31,6 +32,11 @@ export const CorrectPatientBody = Type.Partial(Type.Object(patientMembers), {
 export type CorrectPatientBody = Static<typeof CorrectPatientBody>
 
 export const InlinePatient = Type.Object(patientMembers, { additionalProperties: false })
+
+/** The person that a body describes. */
+export function personOf({ given_name, family_name, dob, identifiers = [] }: Static<typeof InlinePatient>): Person {
+  return { givenName: given_name, familyName: family_name, dob, identifiers }
+}
 
 const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {
   maxProperties: 50,

@@ -21,22 +21,21 @@ export function correctPatient(
   state: PatientState,
 ): Decision<PatientEvent, 'not-found' | 'subject-erased'> {
   if (state.status !== 'registered') return refused('not-found')
-  const { patientId, givenName, familyName, dob, identifiers } = state
-  if (givenName === null || familyName === null || dob === null || identifiers === null)
-    return refused('subject-erased')
-  const corrected = {
-    patientId,
-    givenName: command.givenName ?? givenName,
-    familyName: command.familyName ?? familyName,
-    dob: command.dob ?? dob,
-    identifiers: [...(command.identifiers ?? identifiers)],
+  const { patientId, person: known } = state
+  if (known === null) return refused('subject-erased')
+  const person = {
+    givenName: command.givenName ?? known.givenName,
+    familyName: command.familyName ?? known.familyName,
+    dob: command.dob ?? known.dob,
+    identifiers: [...(command.identifiers ?? known.identifiers)],
   }
   const isSame =
-    corrected.givenName === givenName &&
-    corrected.familyName === familyName &&
-    corrected.dob === dob &&
-    areSame(corrected.identifiers, identifiers)
-  return isSame ? [] : [{ type: 'PatientCorrected', data: { ...corrected, correctedAt: command.now.toISOString() } }]
+    person.givenName === known.givenName &&
+    person.familyName === known.familyName &&
+    person.dob === known.dob &&
+    areSame(person.identifiers, known.identifiers)
+  const correctedAt = command.now.toISOString()
+  return isSame ? [] : [{ type: 'PatientCorrected', data: { patientId, person, correctedAt } }]
 }
 
 export interface UndoCorrection {
@@ -52,14 +51,14 @@ export function undoCorrection(
   { before, after, lost, now }: UndoCorrection,
   state: PatientState,
 ): Decision<PatientEvent, 'not-found' | 'subject-erased'> {
-  if (state.status !== 'registered' || state.identifiers === null) return []
+  if (state.status !== 'registered' || state.person === null) return []
+  const { person } = state
   const isLost = (one: PatientIdentifier) => lost.some((other) => isSame(one, other))
-  if (!state.identifiers.some(isLost)) return []
-  const was = <Member extends 'givenName' | 'familyName' | 'dob'>(member: Member) => {
-    return (state[member] === after[member] ? before[member] : state[member]) ?? undefined
-  }
-  const isUntouched = areSame(state.identifiers, after.identifiers ?? [])
-  const kept = (isUntouched ? (before.identifiers ?? []) : state.identifiers).filter((one) => !isLost(one))
+  if (!person.identifiers.some(isLost)) return []
+  const was = (member: 'givenName' | 'familyName' | 'dob') =>
+    person[member] === after.person?.[member] ? before.person?.[member] : person[member]
+  const isUntouched = areSame(person.identifiers, after.person?.identifiers ?? [])
+  const kept = (isUntouched ? (before.person?.identifiers ?? []) : person.identifiers).filter((one) => !isLost(one))
   return correctPatient(
     { givenName: was('givenName'), familyName: was('familyName'), dob: was('dob'), identifiers: kept, now },
     state,

@@ -39,7 +39,7 @@ export async function correctWithIdentifiers(
     }
     const done = await execute(store, target, decide, context, async (revision) => {
       requireRevision(revision)
-      await reservations.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
+      await reservations.take(without(listed, registered(before).person?.identifiers ?? []), { turn: turn++ })
     })
     // The caller may have another version, so compare the revision also if nothing changes.
     if (done.events.length === 0) requireRevision(done.revision)
@@ -58,7 +58,12 @@ export async function correctWithIdentifiers(
       if (undone.events.length > 0) throw identifierConflict(listed, lost)
     }
     if (done.events.length > 0)
-      await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
+      await vacateIdentifiers(
+        deps,
+        orgId,
+        without(was.person?.identifiers ?? [], after.person?.identifiers ?? []),
+        context,
+      )
     return { ...done, state: after }
   } catch (error) {
     // After an unknown outcome the claims stay. A later request for such an identifier checks the patient.

@@ -174,7 +174,7 @@ function ownerStateOf(state: PatientState, key: string): OwnerState {
   if (state.status !== 'registered') return state.status
   // Null after an erasure. The identifiers of an erased patient stay taken.
   const holds =
-    state.identifiers === null || state.identifiers.some((identifier) => identifierKeyOf(identifier) === key)
+    state.person === null || state.person.identifiers.some((identifier) => identifierKeyOf(identifier) === key)
   return holds ? 'present' : 'lacking'
 }
 

@@ -1,4 +1,4 @@
-import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
+import type { PatientEvent, Person } from '../../streams/patient/events.ts'
 import type { PatientState } from '../../streams/patient/aggregate.ts'
 import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -6,10 +6,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 export interface RegisterPatient {
   readonly patientId: string
   readonly organisationId: TenantId
-  readonly givenName: string
-  readonly familyName: string
-  readonly dob: string
-  readonly identifiers: readonly PatientIdentifier[]
+  readonly person: Person
   readonly now: Date
   readonly fingerprint: string | null
 }
@@ -20,10 +17,8 @@ export function registerPatient(
 ): Decision<PatientEvent, 'registration-revoked' | 'idempotency-key-reused'> {
   if (state.status === 'registered') return repeated(command, state)
   if (state.status === 'revoked') return refused('registration-revoked')
-  const { now, identifiers, ...data } = command
-  return [
-    { type: 'PatientRegistered', data: { ...data, identifiers: [...identifiers], registeredAt: now.toISOString() } },
-  ]
+  const { now, ...data } = command
+  return [{ type: 'PatientRegistered', data: { ...data, registeredAt: now.toISOString() } }]
 }
 
 /** Undoes a registration if one of its identifiers belongs to another patient. */

@@ -32,7 +32,8 @@ export async function registerWithIdentifiers(
   command: RegisterPatient,
   context: CommandContext,
 ): Promise<Registered> {
-  const { patientId, fingerprint, identifiers } = command
+  const { patientId, fingerprint } = command
+  const { identifiers } = command.person
   const target = { ...patients.of(orgId, patientId), isNew: true }
   const reservations = identifierReservations(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
   // A repeat of a registration claims nothing. Without identifiers there is nothing to claim.

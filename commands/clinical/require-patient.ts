@@ -27,7 +27,7 @@ export async function requirePatient(
     patients.of(orgId, patientId.toLowerCase()),
     (known) =>
       known.status === 'registered' &&
-      (known.identifiers?.length === 0 || now().getTime() - Date.parse(known.registeredAt) > requestMs),
+      (known.person?.identifiers.length === 0 || now().getTime() - Date.parse(known.registeredAt) > requestMs),
   )
   if (state.status !== 'registered')
     throw invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
@@ -54,5 +54,5 @@ export async function isPatientErased(
 ): Promise<boolean> {
   if (vault.isClosed(orgId, patientId)) return true
   const { state } = await store.loadCached(patients.of(orgId, patientId))
-  return state.status === 'registered' && state.givenName === null
+  return state.status === 'registered' && state.person === null
 }

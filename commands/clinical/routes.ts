@@ -10,7 +10,14 @@ import { changed, created } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { requireDefinition } from './require-definition.ts'
-import { birthErrors, CorrectPatientBody, freeFormErrors, OpenCaseBody, RegisterPatientBody } from './bodies.ts'
+import {
+  birthErrors,
+  CorrectPatientBody,
+  freeFormErrors,
+  OpenCaseBody,
+  personOf,
+  RegisterPatientBody,
+} from './bodies.ts'
 import { closeCase } from './close-case.ts'
 import { correctWithIdentifiers } from './correct-with-identifiers.ts'
 import { openCase } from './open-case.ts'
@@ -37,10 +44,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const command = {
         patientId: keyed.id,
         organisationId: tenant,
-        givenName: body.given_name,
-        familyName: body.family_name,
-        dob: body.dob,
-        identifiers: body.identifiers ?? [],
+        person: personOf(body),
         now,
         fingerprint: keyed.fingerprint,
       }

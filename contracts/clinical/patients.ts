@@ -22,14 +22,15 @@ export const PatientRecord = Type.Object(
 )
 export type PatientRecord = Static<typeof PatientRecord>
 
-type Identifiers = ValuesOf<typeof PatientRecord>['identifiers']
-type RegisteredPatient = Omit<ValuesOf<typeof PatientRecord>, 'id' | 'identifiers' | 'createdAt'> & {
+interface RegisteredPatient {
   readonly patientId: string
-  readonly identifiers: Identifiers | null
+  readonly person: Pick<ValuesOf<typeof PatientRecord>, keyof typeof erased> | null
   readonly registeredAt: string
+  readonly updatedAt: string
 }
 
-export function toPatientRecord(patient: RegisteredPatient): PatientRecord {
-  const { patientId: id, identifiers, registeredAt: createdAt } = patient
-  return toRecord(PatientRecord, { ...patient, id, identifiers: identifiers ?? [], createdAt })
+const erased = { givenName: null, familyName: null, dob: null, identifiers: [] }
+
+export function toPatientRecord({ patientId: id, person, registeredAt, updatedAt }: RegisteredPatient): PatientRecord {
+  return toRecord(PatientRecord, { ...(person ?? erased), id, createdAt: registeredAt, updatedAt })
 }

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
-import { PatientIdentifier, type PatientEvent } from '../../streams/patient/events.ts'
+import { Person, type PatientEvent } from '../../streams/patient/events.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
@@ -11,10 +10,7 @@ export const patientsTable = defineTable({
   columns: {
     patient_id: 'uuid',
     org_id: 'uuid',
-    given_name: sealed(Type.String()),
-    family_name: sealed(Type.String()),
-    dob: sealed(Type.String()),
-    identifiers: sealed(Type.Array(PatientIdentifier)),
+    person: sealed(Person),
     registered_at: 'timestamptz',
     updated_at: 'timestamptz',
     stream_revision: 'bigint',
@@ -36,7 +32,7 @@ const streamsOfPatients = `${patients.category}-`
 
 export const patientsProjector = defineProjector<PatientEvent | ReservationEvent>()({
   name: 'patients',
-  version: 3,
+  version: 4,
   tables: [patientsTable, identifierClaimsTable],
   handlers: {
     PatientRegistered: ({ data, revision }) => [

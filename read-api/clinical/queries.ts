@@ -70,7 +70,7 @@ export async function listPatients(
   const isHeld = (each: Parameters<typeof identifierKeyOf>[0]) => asked.has(identifierKeyOf(each))
   return {
     ...found,
-    rows: rows.filter(({ identifiers }) => identifiers?.some(isHeld)),
+    rows: rows.filter(({ person }) => person?.identifiers.some(isHeld)),
     reached: last && placeOfPatient(last),
   }
 }

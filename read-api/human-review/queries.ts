@@ -47,7 +47,7 @@ function tasksOf(tenant: TenantId, products: readonly string[] | null) {
     .leftJoin(...on(p, { patientId: t.patientId }))
     .select({
       isRegistered: computed<boolean>('?? is not null', [p.patientId]),
-      patientName: p.givenName,
+      person: p.person,
       opinions: childrenOf(o, {
         on: { taskId: t.taskId },
         select: { number, userId, lesions, corrections, recommendation, note, givenAt },
@@ -63,7 +63,7 @@ type TaskRow = ReturnType<typeof tasksOf> extends Rows<infer View> ? View : neve
 async function presented(vault: Keys, rows: readonly TaskRow[]) {
   const tasks = await opened(vault, rows)
   return Promise.all(
-    tasks.map(async ({ isRegistered, patientName, ...task }) => {
+    tasks.map(async ({ isRegistered, person, ...task }) => {
       const opinions = task.opinions.map((one) => ({
         ...one,
         corrections: fromText(one.corrections),
@@ -72,7 +72,7 @@ async function presented(vault: Keys, rows: readonly TaskRow[]) {
       return {
         ...task,
         opinions: (await opened(vault, opinions)).map(opinionOf),
-        isErased: isRegistered && patientName === null,
+        isErased: isRegistered && person === null,
       }
     }),
   )

@@ -1,5 +1,5 @@
 import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
-import { patientEvents, type PatientEvent, type PatientIdentifier } from './events.ts'
+import { patientEvents, type PatientEvent, type Person } from './events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export type PatientState =
@@ -9,10 +9,8 @@ export type PatientState =
       readonly status: 'registered'
       readonly patientId: string
       readonly organisationId: TenantId
-      readonly givenName: string | null
-      readonly familyName: string | null
-      readonly dob: string | null
-      readonly identifiers: readonly PatientIdentifier[] | null
+      /** Null after the erasure. */
+      readonly person: Person | null
       readonly registeredAt: string
       readonly updatedAt: string
       readonly fingerprint: string | null

@@ -5,30 +5,33 @@ import { Fingerprint, Id, Instant, OrgId } from '../../engine/aggregates/types.t
 export const PatientIdentifier = Type.Object({ scheme: Type.String(), value: Type.String() })
 export type PatientIdentifier = Static<typeof PatientIdentifier>
 
+/** One personal member, not four: a list opens one ciphertext for each patient. */
+export const Person = Type.Object({
+  givenName: Type.String(),
+  familyName: Type.String(),
+  dob: Type.String(),
+  identifiers: Type.Array(PatientIdentifier),
+})
+export type Person = Static<typeof Person>
+
 export const patientEvents = {
   PatientRegistered: defineEvent(
     'PatientRegistered',
     Type.Object({
       patientId: Id,
       organisationId: OrgId,
-      givenName: Phi(Type.String()),
-      familyName: Phi(Type.String()),
-      dob: Phi(Type.String()),
+      person: Phi(Person),
       fingerprint: Fingerprint,
-      identifiers: Phi(Type.Array(PatientIdentifier)),
       registeredAt: Instant,
     }),
     { subject: 'patientId' },
   ),
-  /** All members of the patient after the correction. */
+  /** The whole person after the correction. */
   PatientCorrected: defineEvent(
     'PatientCorrected',
     Type.Object({
       patientId: Id,
-      givenName: Phi(Type.String()),
-      familyName: Phi(Type.String()),
-      dob: Phi(Type.String()),
-      identifiers: Phi(Type.Array(PatientIdentifier)),
+      person: Phi(Person),
       correctedAt: Instant,
     }),
     { subject: 'patientId' },

@@ -108,7 +108,8 @@ const lists: Readonly<Record<string, LargeList>> = {
     ...many(50, (number) => {
       const others = repeated(49, () => ({ scheme: wide(255), value: wide(255) }))
       const identifiers = [{ scheme: `${'a|'.repeat(number)}a`, value: `${'a|'.repeat(50 - number)}a` }, ...others]
-      const data = { patientId: idOf('002', number), givenName: wide(255), familyName: wide(255), identifiers }
+      const person = { givenName: wide(255), familyName: wide(255), dob: '1970-02-28', identifiers }
+      const data = { patientId: idOf('002', number), person }
       return [{ ...patientFact('PatientRegistered', data), stream: `patient ${number}` }]
     }),
     query: { identifier: `${'a|'.repeat(51)}a` },

@@ -206,7 +206,7 @@ const events: GivenEvent[] = [
   ...each((number) => ({
     ...patientFact('PatientRegistered', {
       patientId: numbered('7', number),
-      identifiers: [splitAt(number)],
+      person: { givenName: 'Ada', familyName: 'Canary', dob: '1970-02-28', identifiers: [splitAt(number)] },
       registeredAt: paired(number),
     }),
     stream: `patient ${number}`,
@@ -467,14 +467,10 @@ describe('one record', () => {
   })
 
   it('of a patient and of a case contains the registered data and the revision', async () => {
-    const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
     expect(await clinical.getPatient(reads, org, ids.patient)).toEqual({
       patientId: ids.patient,
       orgId: ids.org,
-      givenName,
-      familyName,
-      dob,
-      identifiers,
+      person: patientFact('PatientCorrected').data.person,
       registeredAt: at(0),
       updatedAt: at(5),
       streamRevision: '1',

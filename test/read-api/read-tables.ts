@@ -41,8 +41,8 @@ export function claimOf(orgId: TenantId, patientId: string, identifier: PatientI
 function claimsOf(events: readonly GivenEvent[]): GivenEvent[] {
   return events.flatMap(({ type, data }) => {
     if (type !== 'PatientRegistered' && type !== 'PatientCorrected') return []
-    const { patientId, organisationId, identifiers } = { ...patientFact.usual.PatientRegistered, ...Object(data) }
-    return (identifiers ?? []).map((one: PatientIdentifier) => claimOf(organisationId, patientId, one))
+    const { patientId, organisationId, person } = { ...patientFact.usual.PatientRegistered, ...Object(data) }
+    return (person?.identifiers ?? []).map((one: PatientIdentifier) => claimOf(organisationId, patientId, one))
   })
 }
 

@@ -257,22 +257,26 @@ export const patientFact = factsOf<PatientEvent>({
   PatientRegistered: {
     patientId: ids.patient,
     organisationId: ids.org,
-    givenName: 'Canary',
-    familyName: 'Müller-canary',
-    dob: '1970-02-28',
-    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
-    registeredAt: at(0),
+    person: {
+      givenName: 'Canary',
+      familyName: 'Müller-canary',
+      dob: '1970-02-28',
+      identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
+    },
     fingerprint: null,
+    registeredAt: at(0),
   },
   PatientCorrected: {
     patientId: ids.patient,
-    givenName: 'Canary-corrected',
-    familyName: 'Müller-canary',
-    dob: '1970-03-01',
-    identifiers: [
-      { scheme: 'nhs', value: 'canary-9434765919' },
-      { scheme: 'mrn', value: 'canary-17' },
-    ],
+    person: {
+      givenName: 'Canary-corrected',
+      familyName: 'Müller-canary',
+      dob: '1970-03-01',
+      identifiers: [
+        { scheme: 'nhs', value: 'canary-9434765919' },
+        { scheme: 'mrn', value: 'canary-17' },
+      ],
+    },
     correctedAt: at(5),
   },
   PatientRegistrationRevoked: { patientId: ids.patient, reason: 'identifier_conflict', revokedAt: at(1) },

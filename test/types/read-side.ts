@@ -31,6 +31,7 @@ import {
   viewByIds,
   type Computed,
 } from '../../engine/reads/tenant-rows.ts'
+import type { Person } from '../../streams/patient/events.ts'
 
 /**
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
@@ -210,24 +211,24 @@ export function routes() {
 
 const p = tableOf(patientsProjector, patientsTable, 'p')
 
-export function sealedColumns(name: string) {
-  rowsOf(p, { name: p.givenName })
+export function sealedColumns(name: string, person: Person) {
+  rowsOf(p, { name: p.person })
   // @ts-expect-error a condition on a sealed column
-  rowsOf(p).where(p.givenName, name)
+  rowsOf(p).where(p.person, person)
   // @ts-expect-error the same in a text
-  rowsOf(p).whereRaw('?? = ?', [p.givenName, name])
+  rowsOf(p).whereRaw('?? = ?', [p.person, name])
   // @ts-expect-error an order
-  sortOrder('asc', p.familyName)
+  sortOrder('asc', p.person)
   // @ts-expect-error a filter
-  filtered(rowsOf(p), p, { givenName: name })
+  filtered(rowsOf(p), p, { person })
   // @ts-expect-error content in a sealed column
-  patchRow(patientsTable, { patientId: 'id', givenName: name })
+  patchRow(patientsTable, { patientId: 'id', person })
 }
 
 export async function openedColumns(keys: Keys, patient: ViewOf<typeof patientsTable>) {
-  // @ts-expect-error a sealed member is no text
-  const sealed: string | null = patient.givenName
-  const { givenName, orgId } = await openedView(keys, patient)
-  const [text, id]: readonly [string | null, string] = [givenName, orgId]
-  return [sealed, text, id]
+  // @ts-expect-error a sealed member is not its content
+  const sealed: Person | null = patient.person
+  const { person, orgId } = await openedView(keys, patient)
+  const [content, id]: readonly [Person | null, string] = [person, orgId]
+  return [sealed, content, id]
 }

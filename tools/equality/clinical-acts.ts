@@ -23,23 +23,21 @@ export type Act = (story: Story, random: SeededRandom, text: string) => void
 
 export const registerPatient: Act = (story, random, text) => {
   const patient = story.newPatient(random)
-  const said = {
+  const registeredAt = story.instant(random)
+  const person = {
     givenName: text,
     familyName: `family ${text}`,
     dob: '1970-02-28',
     identifiers: [{ scheme: text, value: 'canary' }],
   }
-  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
-  const fact = patientFact('PatientRegistered', {
+  const registered = {
     patientId: patient.id,
     organisationId: patient.orgId,
-    registeredAt: story.instant(random),
-    ...said,
-  })
-  story.append(patient.orgId, patients.of(patient.orgId, patient.id).stream, {
-    ...fact,
-    data: { ...fact.data, ...(patient.readsAsNull ? erased : {}) },
-  })
+    registeredAt,
+    person: patient.readsAsNull ? null : person,
+  }
+  const { stream } = patients.of(patient.orgId, patient.id)
+  story.append(patient.orgId, stream, patientFact('PatientRegistered', registered))
 }
 
 export const correctPatient: Act = (story, random, text) => {
@@ -51,12 +49,11 @@ export const correctPatient: Act = (story, random, text) => {
     { scheme: 'mrn', value: text },
     { scheme: 'nhs', value: patient.id },
   ].filter(() => random.oneIn(2))
-  const said = { givenName: text, familyName: `family ${text}`, dob: '1970-03-01', identifiers }
-  const erased = { givenName: null, familyName: null, dob: null, identifiers: null }
+  const person = { givenName: text, familyName: `family ${text}`, dob: '1970-03-01', identifiers }
   const corrected = {
     patientId: patient.id,
     correctedAt: story.instant(random),
-    ...(patient.readsAsNull ? erased : said),
+    person: patient.readsAsNull ? null : person,
   }
   story.append(patient.orgId, patients.of(patient.orgId, patient.id).stream, patientFact('PatientCorrected', corrected))
 }

@@ -4,17 +4,18 @@ import { correctPatient, undoCorrection } from '../../../commands/clinical/corre
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import type { PatientEvent } from '../../../streams/patient/events.ts'
+import type { PatientEvent, Person } from '../../../streams/patient/events.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { at, caseFact, hash, ids, patientFact } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
-const {
-  registeredAt: _registered,
-  organisationId: _owner,
-  fingerprint: _key,
-  ...registeredMembers
-} = patientFact('PatientRegistered').data
+/** The content of a personal member. */
+function present<Content>(member: Content | null): Content {
+  if (member === null) throw new Error('the fact has no person')
+  return member
+}
+
+const registeredPerson = present(patientFact('PatientRegistered').data.person)
 
 describe('registering a patient', () => {
   const registered = patientFact('PatientRegistered', { fingerprint: hash('f') })
@@ -22,10 +23,7 @@ describe('registering a patient', () => {
   const command = {
     patientId: ids.patient,
     organisationId: ids.org,
-    givenName: 'Canary',
-    familyName: 'Müller-canary',
-    dob: '1970-02-28',
-    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
+    person: registeredPerson,
     now: new Date(at(0)),
     fingerprint: hash('f'),
   }
@@ -54,10 +52,8 @@ describe('registering a patient', () => {
 describe('correcting a patient', () => {
   const registered = patientFact('PatientRegistered')
   const corrected = patientFact('PatientCorrected')
-  const { givenName, familyName, dob, identifiers } = {
-    ...corrected.data,
-    identifiers: corrected.data.identifiers ?? [],
-  }
+  const person = present(corrected.data.person)
+  const { identifiers } = person
   const nothing = {
     givenName: undefined,
     familyName: undefined,
@@ -65,7 +61,9 @@ describe('correcting a patient', () => {
     identifiers: undefined,
     now: new Date(at(5)),
   }
-  const whole = { ...nothing, givenName: givenName ?? '', familyName: familyName ?? '', dob: dob ?? '', identifiers }
+  const whole = { ...nothing, ...person }
+  const correctedTo = (changes: Partial<Person>, correctedAt = at(5)) =>
+    patientFact('PatientCorrected', { person: { ...registeredPerson, ...changes }, correctedAt })
   const stateAfter = (...events: readonly PatientEvent[]) => {
     const state = events.reduce(patients.evolve, patients.initialState)
     if (state.status !== 'registered') throw new Error('the patient is not registered')
@@ -76,10 +74,10 @@ describe('correcting a patient', () => {
     given(patients, registered).when(correctPatient, whole).thenEvents([corrected])
     given(patients, registered)
       .when(correctPatient, { ...nothing, dob: '1970-03-01' })
-      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, dob: '1970-03-01' })])
+      .thenEvents([correctedTo({ dob: '1970-03-01' })])
     given(patients, registered)
       .when(correctPatient, { ...nothing, identifiers: [] })
-      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] })])
+      .thenEvents([correctedTo({ identifiers: [] })])
   })
 
   it('appends nothing if nothing changes', () => {
@@ -106,10 +104,7 @@ describe('correcting a patient', () => {
       status: 'registered',
       organisationId: ids.org,
       patientId: ids.patient,
-      givenName,
-      familyName,
-      dob,
-      identifiers,
+      person,
       registeredAt,
       fingerprint,
       updatedAt: at(5),
@@ -121,7 +116,7 @@ describe('correcting a patient', () => {
     given(patients, registered, patientFact('PatientRegistrationRevoked'))
       .when(correctPatient, whole)
       .thenRefused('not-found')
-    const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
+    const erased = patientFact('PatientRegistered', { person: null })
     given(patients, erased).when(correctPatient, whole).thenRefused('subject-erased')
     given(patients, erased).when(correctPatient, nothing).thenRefused('subject-erased')
   })
@@ -135,7 +130,7 @@ describe('correcting a patient', () => {
       now: new Date(at(6)),
     }
     const undone = undoCorrection(undo, stateAfter(registered, corrected))
-    expect(undone).toMatchObject([{ data: { identifiers: expect.not.arrayContaining([lost]) } }])
+    expect(undone).toMatchObject([{ data: { person: { identifiers: expect.not.arrayContaining([lost]) } } }])
   })
 
   it('is undone if it lost an identifier, except for later corrections', () => {
@@ -149,19 +144,17 @@ describe('correcting a patient', () => {
     }
     given(patients, registered, corrected)
       .when(undoCorrection, undo)
-      .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, correctedAt: at(6) })])
-    const since = patientFact('PatientCorrected', { dob: '1970-03-02', identifiers: [lost] })
+      .thenEvents([correctedTo({}, at(6))])
+    const since = patientFact('PatientCorrected', { person: { ...person, dob: '1970-03-02', identifiers: [lost] } })
     given(patients, registered, corrected, since)
       .when(undoCorrection, undo)
-      .thenEvents([
-        patientFact('PatientCorrected', {
-          ...registeredMembers,
-          dob: '1970-03-02',
-          identifiers: [],
-          correctedAt: at(6),
-        }),
-      ])
-    given(patients, registered, corrected, patientFact('PatientCorrected', { identifiers: [kept] }))
+      .thenEvents([correctedTo({ dob: '1970-03-02', identifiers: [] }, at(6))])
+    given(
+      patients,
+      registered,
+      corrected,
+      patientFact('PatientCorrected', { person: { ...person, identifiers: [kept] } }),
+    )
       .when(undoCorrection, undo)
       .thenNothing()
     given(patients, registered, patientFact('PatientRegistrationRevoked')).when(undoCorrection, undo).thenNothing()

@@ -30,10 +30,7 @@ async function registered(values: readonly string[], store: EventStore = world.s
   const command: RegisterPatient = {
     patientId: randomUUID(),
     organisationId: world.orgId,
-    givenName: 'Ada',
-    familyName: 'Canary',
-    dob: '1970-02-28',
-    identifiers: values.map(identifier),
+    person: { givenName: 'Ada', familyName: 'Canary', dob: '1970-02-28', identifiers: values.map(identifier) },
     now: world.now(),
     fingerprint: null,
   }
@@ -59,7 +56,7 @@ const holders = async (...values: string[]) => [
 async function stored(patientId: string) {
   const { state, revision } = await world.otherStore.load(patients.of(world.orgId, patientId))
   if (state.status !== 'registered') throw new Error('the patient is not registered')
-  return { values: state.identifiers?.map(({ value }) => value), revision }
+  return { values: state.person?.identifiers.map(({ value }) => value), revision }
 }
 
 /** A store whose process dies at the nth append to streams of a category: before or after it. */
@@ -103,7 +100,7 @@ describe('correcting the identifiers of a patient', () => {
   it('claims added identifiers, and frees removed ones for others at once', async () => {
     const patient = await registered(['a1', 'a2'])
     expect(await corrected(patient, ['a2', 'a3'])).toMatchObject({
-      state: { status: 'registered', identifiers: [identifier('a2'), identifier('a3')] },
+      state: { status: 'registered', person: { identifiers: [identifier('a2'), identifier('a3')] } },
       revision: 1n,
     })
     expect(await holders('a2', 'a3')).toEqual([patient])
@@ -305,7 +302,7 @@ describe('a correction that stalls for longer than its claims are kept', () => {
     ).toBe('patient-identifier-conflict')
     expect(await stored(patient)).toEqual({ values: ['m1'], revision: 2n })
     const { state } = await world.otherStore.load(patients.of(world.orgId, patient))
-    expect(state).toMatchObject({ givenName: 'Ada' })
+    expect(state).toMatchObject({ person: { givenName: 'Ada' } })
     expect([await holders('m1'), await holders('m2'), await holders('m3')]).toEqual([[patient], [], [next]])
     expect(await problemOf(registered(['m2']))).toBeNull()
   })

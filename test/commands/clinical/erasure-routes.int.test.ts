@@ -48,7 +48,7 @@ async function givenPatient(): Promise<string> {
   const { orgId } = api.world
   await api.append(
     patients.of(orgId, patientId),
-    patientFact('PatientRegistered', { patientId, organisationId: orgId, identifiers: [] }),
+    patientFact('PatientRegistered', { patientId, organisationId: orgId }),
   )
   return patientId
 }

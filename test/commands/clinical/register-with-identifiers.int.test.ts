@@ -34,13 +34,15 @@ function registration(...values: string[]): RegisterPatient {
   return {
     patientId: randomUUID(),
     organisationId: world.orgId,
-    givenName: 'Ada',
-    familyName: 'Canary',
-    dob: '1970-02-28',
-    identifiers: values.map(identifier),
+    person: { givenName: 'Ada', familyName: 'Canary', dob: '1970-02-28', identifiers: values.map(identifier) },
     now: world.now(),
     fingerprint: null,
   }
+}
+
+/** The registration of a person with these identifiers instead. */
+function having(command: RegisterPatient, identifiers: RegisterPatient['person']['identifiers']): RegisterPatient {
+  return { ...command, person: { ...command.person, identifiers } }
 }
 
 function register(command: RegisterPatient, store: EventStore = world.store) {
@@ -67,7 +69,7 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
-        const isBeyond = appends > command.identifiers.length
+        const isBeyond = appends > command.person.identifiers.length
         if (
           isBeyond &&
           (name === 'load' || name === 'loadCached' || name === 'append') &&
@@ -128,27 +130,26 @@ describe('registering a patient with identifiers', () => {
 
   it('compares identifiers in NFC without surrounding blanks, and stores them as given', async () => {
     const given = { scheme: ' h\u00f4pital', value: '\u212b-17\t' }
-    const command = { ...registration(), identifiers: [given] }
+    const command = having(registration(), [given])
     const { state } = await register(command)
-    expect(state).toMatchObject({ identifiers: [given] })
+    expect(state).toMatchObject({ person: { identifiers: [given] } })
     const same = { scheme: 'ho\u0302pital ', value: 'A\u030a-17' }
-    const other = { ...registration(), identifiers: [same] }
+    const other = having(registration(), [same])
     expect(await problemOf(register(other))).toBe('patient-identifier-conflict')
     expect([...(await patientsHolding(world, world.orgId, [same])).keys()]).toEqual([command.patientId])
-    const lowerCase = { ...registration(), identifiers: [{ ...same, value: 'a\u030a-17' }] }
+    const lowerCase = having(registration(), [{ ...same, value: 'a\u030a-17' }])
     expect(await problemOf(register(lowerCase))).toBe(null)
   })
 
   it('distinguishes identifiers with similar spelling, and claims a repeated one once', async () => {
-    await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
-    await register({
-      ...registration(),
-      identifiers: [
+    await register(having(registration(), [{ scheme: 'a', value: 'b-c' }]))
+    await register(
+      having(registration(), [
         { scheme: 'a-b', value: 'c' },
         { scheme: 'a-b', value: 'c' },
-      ],
-    })
-    expect(await problemOf(register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] }))).toBe(
+      ]),
+    )
+    expect(await problemOf(register(having(registration(), [{ scheme: 'a', value: 'b-c' }])))).toBe(
       'patient-identifier-conflict',
     )
   })
@@ -207,7 +208,7 @@ describe('a keyed registration', () => {
   it('refuses another body, and keeps the identifiers of the first one', async () => {
     const command = { ...registration('e1'), fingerprint: hash('f') }
     await register(command)
-    expect(await problemOf(register({ ...command, identifiers: [identifier('e2')], fingerprint: hash('e') }))).toBe(
+    expect(await problemOf(register(having({ ...command, fingerprint: hash('e') }, [identifier('e2')])))).toBe(
       'idempotency-key-reused',
     )
     expect(await holders('e1')).toEqual([command.patientId])

@@ -58,7 +58,7 @@ export async function openHumanReviewApi(): Promise<HumanReviewApi> {
       const patientId = changes.patientId ?? randomUUID()
       const aiReviewId = changes.aiReviewId ?? randomUUID()
       const taskId = humanReviewTaskId(aiReviewId)
-      const registered = { patientId, organisationId: world.orgId, identifiers: [] }
+      const registered = { patientId, organisationId: world.orgId }
       await api.append(patients.of(world.orgId, patientId), facts.patientFact('PatientRegistered', registered))
       const own = { taskId, organisationId: world.orgId, aiReviewId, patientId, caseId: randomUUID() }
       await append(

@@ -38,7 +38,7 @@ afterAll(() => api.close())
 
 async function givenCase(id: string, ofPatient: string): Promise<void> {
   const { orgId } = api.world
-  const registered = { patientId: ofPatient, organisationId: orgId, identifiers: [] }
+  const registered = { patientId: ofPatient, organisationId: orgId }
   await api.append(patients.of(orgId, ofPatient), facts.patientFact('PatientRegistered', registered))
   const opened = { caseId: id, organisationId: orgId, patientId: ofPatient, assessmentId: null }
   await api.append(cases.of(orgId, id), facts.caseFact('CaseOpened', opened))

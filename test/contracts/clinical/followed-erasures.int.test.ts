@@ -66,11 +66,11 @@ it('a process that starts later knows the erasure before it serves, and no other
 it('a process drops the states of the patient when the key is destroyed', async () => {
   const [eraser, other] = [await startProcess(), await startProcess()]
   const { patientId, patient, erasure, started } = await someone(eraser.store)
-  expect((await other.store.load(patient)).state).toMatchObject({ givenName: 'Canary' })
+  expect((await other.store.load(patient)).state).toMatchObject({ person: { givenName: 'Canary' } })
   await eraser.store.append(erasure, 'no_stream', [started], newContext())
   await eraser.vault.eraseSubject(ids.org, patientId)
   const done = erasureFact('PatientErasureStepDone', { patientId, step: 'keys_destroyed' })
   await eraser.store.append(erasure, 0n, [done], newContext())
   await expect.poll(() => other.store.presume(patient).revision, { timeout: 20_000 }).toBe('no_stream')
-  expect((await other.store.load(patient)).state).toMatchObject({ givenName: null })
+  expect((await other.store.load(patient)).state).toMatchObject({ person: null })
 })

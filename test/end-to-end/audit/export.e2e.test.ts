@@ -117,7 +117,7 @@ describe('an export', () => {
       expect.arrayContaining(['PatientRegistered', 'ConsentRecorded', 'AssessmentCompleted', 'AiReviewCompleted']),
     )
     const [registered] = timeline.filter((item) => at(item, 'type') === 'PatientRegistered')
-    expect(at(registered, 'data', 'givenName')).toBe('Ada')
+    expect(at(registered, 'data', 'person', 'givenName')).toBe('Ada')
     const operations = new Set(linesOf('access-log.jsonl').map((access) => at(access, 'operation')))
     expect(operations).toContain('getAiReview')
     const patient: unknown = JSON.parse(files.get('records/patient.json')?.toString() ?? '')

@@ -62,10 +62,7 @@ async function plantDouble(patientId: string): Promise<void> {
   const data = {
     patientId,
     organisationId: orgId,
-    givenName: 'Ada',
-    familyName: 'Doubled',
-    dob: '1980-02-29',
-    identifiers: [],
+    person: { givenName: 'Ada', familyName: 'Doubled', dob: '1980-02-29', identifiers: [] },
     registeredAt: '2026-11-21T10:00:00.000Z',
     fingerprint: null,
   }

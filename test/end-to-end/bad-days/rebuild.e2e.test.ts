@@ -20,11 +20,17 @@ vi.setConfig({ testTimeout: 300_000 })
 let platform: TestPlatform
 let api: ApiClient
 let patientId: string
+/** The column of the patient before its correction. */
+let planted: unknown
 
 beforeAll(async () => {
   platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
   api = await platform.connect()
-  patientId = await registerPatient(api, { given_name: 'Planted', family_name: 'Truth' })
+  patientId = await registerPatient(api, { family_name: 'Planted' })
+  const { rows } = await queried('select person from patients.patients where patient_id = $1', patientId)
+  planted = at(rows[0], 'person')
+  const body = { family_name: 'Truth' }
+  await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body }))
 })
 
 afterAll(async () => {
@@ -37,16 +43,19 @@ async function servers(): Promise<unknown> {
   return JSON.parse(await readFile(join(platform.dataDir, 'servers.json'), 'utf8'))
 }
 
-/** Changes the read models outside of the projectors. */
-async function damage(statement: string, ...values: readonly unknown[]): Promise<void> {
+async function queried(statement: string, ...values: readonly unknown[]) {
   const client = new Client({ connectionString: textAt(await servers(), 'DATABASE_URL') })
   await client.connect()
   try {
-    const { rowCount } = await client.query(statement, [...values])
-    expect(rowCount).toBe(1)
+    return await client.query<Record<string, unknown>>(statement, [...values])
   } finally {
     await client.end()
   }
+}
+
+/** Changes the read models outside of the projectors. */
+async function damage(statement: string, ...values: readonly unknown[]): Promise<void> {
+  expect((await queried(statement, ...values)).rowCount).toBe(1)
 }
 
 async function servedName(): Promise<string> {
@@ -92,16 +101,16 @@ describe('a running platform', () => {
     expect(all).toMatchObject({ code: 0, err: '' })
     expect(all.out.match(/: equal at \d+\/\d+ \(\d+ rows\)/g)).toHaveLength(knownNames.length)
 
-    await damage(`update patients.patients set family_name = given_name where patient_id = $1`, patientId)
+    await damage(`update patients.patients set person = $2 where patient_id = $1`, patientId, planted)
     const verified = await command('verify', 'patients')
     expect(verified).toMatchObject({ code: 1, out: '' })
-    expect(verified.err).toContain(`table patients, row patient_id ${patientId}: differs in family_name`)
+    expect(verified.err).toContain(`table patients, row patient_id ${patientId}: differs in person`)
     expect(verified.err).not.toMatch(/Planted|Truth/)
     const json = await command('verify', 'patients', '--json')
     expect(json).toMatchObject({ code: 1, err: '' })
     expect(entryOf(json, 'patients')).toMatchObject({
       kind: 'differs',
-      difference: { kind: 'changed', table: 'patients', key: { patient_id: patientId }, columns: ['family_name'] },
+      difference: { kind: 'changed', table: 'patients', key: { patient_id: patientId }, columns: ['person'] },
     })
     expect(json.out).not.toMatch(/Planted|Truth/)
   })
@@ -111,7 +120,7 @@ describe('a running platform', () => {
     const refused = await command('rebuild', 'patients')
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toContain('patients: not switched')
-    expect(refused.err).toContain(`row patient_id ${patientId}: differs in family_name`)
+    expect(refused.err).toContain(`row patient_id ${patientId}: differs in person`)
     expect(refused.err).toContain('projections rebuild patients --accept-difference')
     expect(await servedName()).toBe('Planted')
 

@@ -207,7 +207,7 @@ describe('after the erasure', () => {
     )
     const items = Object(at(timeline.body, 'data')) as readonly unknown[]
     const registered = items.find((item) => at(item, 'type') === 'PatientRegistered')
-    expect(at(registered, 'data', 'givenName')).toBeNull()
+    expect(at(registered, 'data', 'person')).toBeNull()
     expect(items.map((item) => at(item, 'type'))).toContain('SubjectErased')
     expect(JSON.stringify(items)).not.toContain('Example')
     await expecting(200, get(`/v1/audit/access-log?patient_id=${patientId}`, eraser))

@@ -510,7 +510,7 @@ test("the operator's command prints the timeline of the patient, with an actor f
     items.filter((item) => at(item, 'actor', 'kind') === 'process' && at(item, 'actor', 'process') === null),
   ).toEqual([])
   expect(items.find((item) => at(item, 'type') === 'PatientRegistered')).toMatchObject({
-    data: { identifiers: [{ scheme: 'mrn', value: 'A-1' }] },
+    data: { person: { identifiers: [{ scheme: 'mrn', value: 'A-1' }] } },
   })
   expect(await unknown.exited).toBe(2)
   expect(unknown.output()).toBe('platform: nothing is known of patient 0190b0a0-0000-7000-8000-000000000001\n')

@@ -53,10 +53,7 @@ async function erasing() {
     orgId,
     {
       ...owned,
-      givenName: 'Ada',
-      familyName: 'Canary',
-      dob: '1970-02-28',
-      identifiers: [identifier],
+      person: { givenName: 'Ada', familyName: 'Canary', dob: '1970-02-28', identifiers: [identifier] },
       now: world.now(),
       fingerprint: null,
     },

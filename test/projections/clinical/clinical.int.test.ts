@@ -12,10 +12,7 @@ describe('the patients read model', () => {
   const row = {
     patient_id: ids.patient,
     org_id: ids.org,
-    given_name: 'Canary',
-    family_name: 'Müller-canary',
-    dob: '1970-02-28',
-    identifiers: [{ scheme: 'nhs', value: 'canary-9434765919' }],
+    person: registered.data.person,
     registered_at: at(0),
     updated_at: at(0),
     stream_revision: '0',
@@ -32,10 +29,10 @@ describe('the patients read model', () => {
     const other = patientFact('PatientRegistered', {
       patientId: ids.otherPatient,
       organisationId: ids.otherOrg,
-      identifiers: [],
+      person: null,
     })
     const { patients } = await rowsAfter(patientsProjector, recorded([registered, { ...other, stream: 'other' }]))
-    expect(patients).toEqual([row, { ...row, patient_id: ids.otherPatient, org_id: ids.otherOrg, identifiers: [] }])
+    expect(patients).toEqual([row, { ...row, patient_id: ids.otherPatient, org_id: ids.otherOrg, person: null }])
   })
 
   it('has no row for a revoked registration', async () => {
@@ -44,18 +41,13 @@ describe('the patients read model', () => {
   })
 
   it("contains only ids and instants after the patient's erasure", async () => {
-    const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
-    const nobody = { ...row, given_name: null, family_name: null, dob: null, identifiers: null }
+    const erased = patientFact('PatientRegistered', { person: null })
+    const nobody = { ...row, person: null }
     expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({
       patients: [nobody],
       identifier_claims: [],
     })
-    const corrected = patientFact('PatientCorrected', {
-      givenName: null,
-      familyName: null,
-      dob: null,
-      identifiers: null,
-    })
+    const corrected = patientFact('PatientCorrected', { person: null })
     const rows = await rowsAfter(
       patientsProjector,
       recorded([
@@ -69,34 +61,16 @@ describe('the patients read model', () => {
     })
   })
 
-  it('contains the last correction of a patient, with its identifiers only', async () => {
+  it('contains the last correction of a patient', async () => {
+    const person = { givenName: 'Canary-corrected', familyName: 'Canary', dob: '1970-03-01', identifiers: [] }
     const events = [
       registered,
       patientFact('PatientCorrected'),
-      patientFact('PatientCorrected', {
-        identifiers: [
-          { scheme: 'mrn', value: 'canary-17' },
-          { scheme: 'mrn', value: 'canary-18' },
-        ],
-        correctedAt: at(7),
-      }),
+      patientFact('PatientCorrected', { person, correctedAt: at(7) }),
     ].map((event) => ({ ...event, stream }))
     const rows = await rowsAfter(patientsProjector, recorded(events))
-    const identifiers = [
-      { scheme: 'mrn', value: 'canary-17' },
-      { scheme: 'mrn', value: 'canary-18' },
-    ]
     expect(rows).toEqual({
-      patients: [
-        {
-          ...row,
-          given_name: 'Canary-corrected',
-          dob: '1970-03-01',
-          identifiers,
-          updated_at: at(7),
-          stream_revision: '2',
-        },
-      ],
+      patients: [{ ...row, person, updated_at: at(7), stream_revision: '2' }],
       identifier_claims: [],
     })
   })

@@ -199,9 +199,10 @@ describe('the timeline of a patient', () => {
       scheme: '\u0001'.repeat(255),
       value: '\u0001'.repeat(255),
     }))
+    const person = { givenName: 'Ada', familyName: 'Canary', dob: '1970-02-28', identifiers }
     await audit.append(orgId, { stream, event: patientFact('PatientRegistered', { patientId }) })
     for (let turn = 0; turn < 20; turn += 1)
-      await audit.append(orgId, { stream, event: patientFact('PatientCorrected', { patientId, identifiers }) })
+      await audit.append(orgId, { stream, event: patientFact('PatientCorrected', { patientId, person }) })
     await audit.caughtUp()
     const query = { patient_id: patientId, with_phi: true, limit: 200 }
     let shown = 0
@@ -227,8 +228,8 @@ describe('the timeline of a patient', () => {
     const query = { patient_id: patientId }
     const [sealed] = await timeline(orgId, query)
     expect(sealed).toMatchObject({
-      data: { patientId, givenName: null, registeredAt: at(0) },
-      sealed_members: ['givenName', 'familyName', 'dob', 'identifiers'],
+      data: { patientId, person: null, registeredAt: at(0) },
+      sealed_members: ['person'],
       occurred_at: at(0),
       actor: { kind: 'client', client_id: 'test', user_id: null, process: null },
     })
@@ -239,12 +240,12 @@ describe('the timeline of a patient', () => {
     })
     const scopes = ['audit:read', 'audit:read-phi']
     const [opened] = await timeline(orgId, { ...query, with_phi: true }, scopes)
-    expect(opened).toMatchObject({ data: { givenName: 'Canary' }, sealed_members: [] })
+    expect(opened).toMatchObject({ data: { person: { givenName: 'Canary' } }, sealed_members: [] })
     const recorded = audit.accesses.filter((access) => access.orgId === orgId)
     expect(recorded).toMatchObject([{ patientIds: [patientId], categories: ['timeline'], operation: 'readTimeline' }])
     await audit.world.vault.destroySubject(orgId, patientId)
     const [erased] = await timeline(orgId, { ...query, with_phi: true }, scopes)
-    expect(erased).toMatchObject({ data: { givenName: null }, sealed_members: sealed?.sealed_members })
+    expect(erased).toMatchObject({ data: { person: null }, sealed_members: sealed?.sealed_members })
   })
 })
 

@@ -92,7 +92,7 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   }
   instance ??= await begin()
   await caughtUpTo(instance, await store.head(filter), [])
-  const rows = await viewsOf(pool, rowsOf(p, { name: p.givenName }))
+  const rows = await viewsOf(pool, rowsOf(p, { name: p.person }))
   const names = (
     await opened(
       { subjectKeyForReading: keys.subjectKeyForReading.bind(keys), cachedSubjectKey: () => undefined },
@@ -107,7 +107,7 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
     allProjectors.map(({ name }) => [name, 'equal']),
   )
   await pool.query(
-    `update patients.patients set dob = 'damaged' where patient_id = (select min(patient_id::text)::uuid from patients.patients)`,
+    `update patients.patients set person = 'damaged' where patient_id = (select min(patient_id::text)::uuid from patients.patients)`,
   )
   const [damaged] = await verify(
     { eventStore: store, pool, filter, logger: silentLogger },
@@ -115,7 +115,7 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   )
   expect(damaged).toMatchObject({
     kind: 'differs',
-    comparison: { difference: { kind: 'changed', table: 'patients', columns: ['dob'] } },
+    comparison: { difference: { kind: 'changed', table: 'patients', columns: ['person'] } },
   })
   await instance.close()
   await Promise.all(gone)

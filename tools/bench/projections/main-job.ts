@@ -45,10 +45,12 @@ export function patientAppends(organisationId: TenantId, patientId: string, at: 
     data: {
       patientId,
       organisationId,
-      givenName: 'Ada',
-      familyName: 'Example',
-      dob: '1980-02-29',
-      identifiers: [{ scheme: 'mrn', value: patientId.slice(0, 13) }],
+      person: {
+        givenName: 'Ada',
+        familyName: 'Example',
+        dob: '1980-02-29',
+        identifiers: [{ scheme: 'mrn', value: patientId.slice(0, 13) }],
+      },
       registeredAt: instant(at, 0),
       fingerprint: sha256,
     },
