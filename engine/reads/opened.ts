@@ -30,23 +30,26 @@ export function fromText<Content>(text: SealedText<Content> | null): Sealed<Cont
  * @throws MissingKeyError if the vault has lost a key
  */
 export async function opened<View extends object>(keys: Keys, views: readonly View[]): Promise<Opened<View>[]> {
-  const known = new Map<string, SubjectKey | Promise<SubjectKey>>()
-  for (const view of views) {
-    for (const value of Object.values(view)) {
-      if (!(value instanceof Sealed) || known.has(personOf(value))) continue
-      const { orgId, subjectId } = value
-      known.set(personOf(value), keys.cachedSubjectKey(orgId, subjectId) ?? keys.subjectKeyForReading(orgId, subjectId))
-    }
+  const unknown = new Map<string, Promise<SubjectKey>>()
+  const asked = (orgId: string, subjectId: string) => {
+    const person = `${orgId}\n${subjectId}`
+    const key = unknown.get(person) ?? keys.subjectKeyForReading(orgId, subjectId)
+    unknown.set(person, key)
+    return key
   }
-  const found = new Map(await Promise.all([...known].map(async ([person, key]) => [person, await key] as const)))
+  const waiting: (() => Promise<void>)[] = []
   for (const view of views) {
-    for (const [member, value] of Object.entries(view)) {
+    const row = view as Record<string, unknown>
+    for (const member in row) {
+      const value = row[member]
       if (!(value instanceof Sealed)) continue
-      const key = found.get(personOf(value))
-      if (key === undefined) throw new TypeError('a sealed member without the key of its person')
-      Reflect.set(view, member, value.openedWith(key))
+      const { orgId, subjectId } = value
+      const key = keys.cachedSubjectKey(orgId, subjectId)
+      if (key !== undefined) row[member] = value.openedWith(key)
+      else waiting.push(async () => void (row[member] = value.openedWith(await asked(orgId, subjectId))))
     }
   }
+  await Promise.all(waiting.map((open) => open()))
   return views as Opened<View>[]
 }
 
@@ -55,8 +58,4 @@ export async function openedView<View extends object>(keys: Keys, view: View): P
   const [one] = await opened(keys, [view])
   if (one === undefined) throw new TypeError('one view was opened to none')
   return one
-}
-
-function personOf({ orgId, subjectId }: Sealed): string {
-  return `${orgId}\n${subjectId}`
 }

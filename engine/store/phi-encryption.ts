@@ -20,16 +20,11 @@ export function sealMember(key: KeyObject, place: string, value: unknown): Seale
 
 /** Reverses `sealMember`. Throws if the key differs, or if the ciphertext was changed or moved. */
 export function openMember(key: KeyObject, place: string, sealed: SealedMember): unknown {
-  return openMemberBytes(key, place, bytesOf(sealed))
+  return readJsonText(openBytes(key, place, bytesOf(sealed)).toString('utf8'))
 }
 
 export function bytesOf(sealed: SealedMember): Buffer {
   return Buffer.from(sealed.$phi, 'base64url')
-}
-
-/** The same from the bytes of a member. */
-export function openMemberBytes(key: KeyObject, place: string, bytes: Uint8Array): unknown {
-  return readJsonText(openBytes(key, place, bytes).toString('utf8'))
 }
 
 export function isSealed(value: unknown): value is SealedMember {

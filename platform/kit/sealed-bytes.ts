@@ -17,13 +17,16 @@ export function sealBytes(key: KeyObject, place: string, bytes: Uint8Array): Buf
 }
 
 /** Reverses `sealBytes`. Throws if key, place or bytes differ. */
-export function openBytes(key: KeyObject, place: string, sealed: Uint8Array): Buffer {
+export function openBytes(key: KeyObject, place: string | Uint8Array, sealed: Uint8Array): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivBytes), {
     authTagLength: tagBytes,
   })
-  decipher.setAAD(Buffer.from(place, 'utf8'))
+  decipher.setAAD(typeof place === 'string' ? Buffer.from(place, 'utf8') : place)
   decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
-  return Buffer.concat([decipher.update(sealed.subarray(ivBytes + tagBytes)), decipher.final()])
+  const bytes = decipher.update(sealed.subarray(ivBytes + tagBytes))
+  // Adds no bytes in this mode. It throws if the tag does not fit.
+  decipher.final()
+  return bytes
 }
 
 /** Compares digests, so the duration shows neither content nor length. */
