@@ -27,6 +27,7 @@ import { idleFeeds } from './reads/idle-feeds.ts'
 import { pastAnswers } from './reads/past.ts'
 import { openTasks } from './reads/open-tasks.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
+import { sealedList } from './reads/sealed-list.ts'
 import { visibleAfter } from './reads/visible.ts'
 import { platformStart } from './start/platform-start.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
@@ -50,6 +51,7 @@ export const benchmarks: readonly Benchmark[] = [
   readById,
   pastAnswers,
   accessLog,
+  sealedList,
   revokedTokens,
   openTasks,
   failingWork,
