@@ -15,7 +15,7 @@ type Told = Pick<RowNews, 'dueMs' | 'position'>
 interface Held {
   /** When the step ended, on the monotonic clock. Undefined while it runs. */
   endedMs?: number
-  fence?: Position
+  fence?: Position | undefined
   /** What the last batch with this row told. */
   told?: Told
 }
@@ -59,16 +59,12 @@ export class HeardRows {
   /** A step has ended. Its row is due then; undefined: when its list tells so, after the fence. */
   end(row: RowKey, dueMs: number | undefined, fence: Position | undefined, nowMs: number): boolean {
     const name = nameOf(row)
-    const held: Held = {
-      ...this.#held.get(name),
-      endedMs: performance.now(),
-      ...(fence === undefined ? {} : { fence }),
-    }
-    // The rows that wait stand in the order in which they began to.
+    const held: Held = { ...this.#held.get(name), endedMs: performance.now(), fence }
     this.#held.delete(name)
-    if (dueMs === undefined) this.#held.set(name, held)
-    if (dueMs === undefined) return this.#settle(name, held, nowMs)
-    return held.told?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
+    if (dueMs !== undefined) return held.told?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
+    // The rows that wait stand in the order in which they began to.
+    this.#held.set(name, held)
+    return this.#settle(name, held, nowMs)
   }
 
   /** Milliseconds until a row is due, by the clock. */

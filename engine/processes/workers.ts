@@ -40,7 +40,7 @@ export interface WorkersOptions extends Partial<WorkerSettings> {
   readonly instance?: string | undefined
 }
 
-const usual = {
+const usual = () => ({
   now: () => new Date(),
   random: Math.random,
   workers: 10,
@@ -49,24 +49,23 @@ const usual = {
   stepLeaseMs: 20_000,
   parking: usualParking,
   tracer: noTracer,
-}
+  listeners: new Listeners(),
+})
 
 /** Works off the to-do lists of processes. Several instances share them. */
 export class Workers {
-  readonly #options: WorkersOptions & typeof usual
+  readonly #options: WorkersOptions & ReturnType<typeof usual>
   readonly #workers: readonly ProcessWorker[]
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #subscriptions: readonly (() => void)[] = []
   readonly #identity?: InstanceIdentity
   readonly #worker = { id: randomUUID() as string }
-  readonly #listeners: Listeners
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
-    this.#options = { ...usual, ...options }
-    const { instance, pool, listeners = new Listeners() } = options
-    this.#listeners = listeners
+    this.#options = { ...usual(), ...options }
+    const { instance, pool } = options
     if (instance !== undefined) this.#identity = new InstanceIdentity(instance, pool, this.#closing.signal)
     const shared = new WorkerBudget(this.#options.workers)
     this.#workers = options.processes.map((process) => this.#workerOf(process, shared))
@@ -74,7 +73,7 @@ export class Workers {
 
   /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
   start(): void {
-    const { pool, runner, logger } = this.#options
+    const { pool, runner, logger, listeners } = this.#options
     if (runner !== undefined) {
       const hear = runner.onAdvance((advance) => {
         const news = newsOf(advance)
@@ -90,7 +89,7 @@ export class Workers {
         for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.hear('unknown')
       },
     }
-    const listening = listenForLists(pool, listener, this.#listeners, logger, this.#closing.signal)
+    const listening = listenForLists(pool, listener, listeners, logger, this.#closing.signal)
     this.#loops = Promise.all([this.#work(), listening])
   }
 
@@ -147,6 +146,7 @@ export class Workers {
   /** A process with concurrency keys has workers and a time limit of its own. All others share theirs. */
   #workerOf(process: BoundProcess, shared: WorkerBudget): ProcessWorker {
     const { concurrency } = process
+    const { runner, listeners } = this.#options
     const stepTimeoutMs = concurrency?.stepTimeoutMs ?? this.#options.stepTimeoutMs
     const spareMs = this.#options.stepLeaseMs - this.#options.stepTimeoutMs
     const stepLeaseMs = Math.min(longestLeaseMs, stepTimeoutMs + spareMs)
@@ -157,7 +157,7 @@ export class Workers {
       stepTimeoutMs,
       stepLeaseMs,
       worker: this.#worker,
-      hearsOf: () => this.#options.runner?.isLive(process.list.name) === true && !this.#listeners.mayBeOthers(),
+      hearsOf: () => runner?.isLive(process.list.name) === true && !listeners.mayBeOthers(),
       budget: concurrency === undefined ? shared : new WorkerBudget(concurrency.workers),
       closing: this.#closing.signal,
       aborting: this.#aborting.signal,
