@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool, PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
 import { categoryOf } from '../store/catalogue.ts'
 import type { EventHead } from '../store/errors.ts'
@@ -43,9 +43,14 @@ interface CheckpointRow {
   idle_ms: number
 }
 
+/** A pool, one of its connections, or the connection of the locks. */
+interface Queries {
+  query<Row extends QueryResultRow>(statement: QueryConfig): Promise<QueryResult<Row>>
+}
+
 /** Reads the checkpoints of the named projectors. Skips projectors that no instance has ever prepared. */
 export async function readCheckpoints(
-  database: Pool | PoolClient,
+  database: Queries,
   names: readonly string[],
 ): Promise<Map<string, StoredCheckpoint>> {
   const text = `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
@@ -85,12 +90,10 @@ export function heldByName(names: string): string {
 }
 
 /** Writes this instance's heartbeat for these projectors. Returns the requested state of each. */
-export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, Wanted>> {
-  const { rows } = await client.query<Wanted & { readonly name: string }>(
-    `with ${heldByName('$1')}
-     update runtime.projectors set heartbeat_at = clock_timestamp() where name in (select name from held) returning name, status, version`,
-    [names],
-  )
+export async function beat(database: Queries, names: readonly string[]): Promise<Map<string, Wanted>> {
+  const text = `with ${heldByName('$1')}
+     update runtime.projectors set heartbeat_at = clock_timestamp() where name in (select name from held) returning name, status, version`
+  const { rows } = await database.query<Wanted & { readonly name: string }>({ text, values: [names] })
   return new Map(rows.map(({ name, ...wanted }) => [name, wanted]))
 }
 

@@ -228,7 +228,7 @@ export class ProjectionRunner {
     const wanted = await limited(
       silenceMs,
       beat(
-        locks.client,
+        locks,
         owned.map(({ projector }) => projector.name),
       ),
     )
@@ -246,7 +246,7 @@ export class ProjectionRunner {
     }
     if (joining.length > 0)
       await beat(
-        locks.client,
+        locks,
         joining.map(({ projector }) => projector.name),
       )
     this.#readings.add(joining)

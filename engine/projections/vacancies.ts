@@ -26,7 +26,7 @@ export class Vacancies {
     const idle = runs.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')
     if (idle.length === 0) return []
     const names = idle.flatMap(({ projector: { name } }) => [name, nextCopyOf(name)])
-    const stored = await readCheckpoints(locks.client, names)
+    const stored = await readCheckpoints(locks, names)
     const taken: ProjectorRun[] = []
     for (const run of idle) {
       const { name } = run.projector
