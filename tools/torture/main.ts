@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   const named = values.kinds.split(',')
   const chosen = kinds.filter((kind) => named.includes(kind) && (realUrl === undefined || kind === 'kill'))
   if (chosen.length === 0) throw new Error(`--kinds names none of: ${kinds.join(', ')}`)
-  const usual = Math.min(Math.ceil(strikes / 10), 10)
+  const usual = Math.min(Math.max(Math.floor(strikes / 10), 1), 10)
   const backups = realUrl !== undefined ? 0 : values.backups === undefined ? usual : countOf(values.backups)
   const schedule = scheduleOf(seed, strikes, chosen)
   say(`torture seed ${seed}, ${strikes} strikes`)
