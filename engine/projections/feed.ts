@@ -36,8 +36,8 @@ export interface MemberBatch {
 export interface FeedListener {
   /** Milliseconds for which events may wait for others, if they make nothing urgent. Default 0. */
   readonly gatherMs?: number | undefined
-  /** Whether somebody waits until the tables contain the event at this position, or a later one. */
-  readonly isAwaited?: ((position: Position) => boolean) | undefined
+  /** Whether somebody waits until the tables contain a position from the first to the last of these. */
+  readonly isAwaited?: ((first: Position, last: Position) => boolean) | undefined
   /** Writes one batch at a time. Must not throw. */
   write(batches: readonly MemberBatch[]): Promise<void>
   /** The writer has written every event of the log. */
@@ -84,8 +84,9 @@ export class Feed {
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
     this.#held.push(...events)
     const mayWaitMs = Math.min(...events.map((event) => this.#mayWaitMs(event)))
-    const [first] = this.#held
-    const isAwaited = first !== undefined && this.#listener.isAwaited?.(first.position) === true
+    const [first, last] = [this.#held[0], this.#held.at(-1)]
+    const isAwaited =
+      first !== undefined && last !== undefined && this.#listener.isAwaited?.(first.position, last.position) === true
     if (this.#held.length >= mostHeld || mayWaitMs === 0 || isAwaited) return this.#flush()
     const untilMs = performance.now() + mayWaitMs
     if (untilMs >= this.#heldUntilMs) return Promise.resolve()
@@ -95,10 +96,12 @@ export class Feed {
     return Promise.resolve()
   }
 
-  /** Somebody waits for the events up to this position, which may be held. */
+  /** Somebody waits for this position, which may be held. If it is still to come, what is held waits for it. */
   hurry(position: Position): void {
-    const [first] = this.#held
-    if (first !== undefined && comparePositions(first.position, position) <= 0) void this.#flush()
+    const [first, last] = [this.#held[0], this.#held.at(-1)]
+    if (first === undefined || last === undefined) return
+    if (comparePositions(first.position, position) <= 0 && comparePositions(position, last.position) <= 0)
+      void this.#flush()
   }
 
   /** Records that there is no wanted event up to this position. */

@@ -9,7 +9,7 @@ export interface LogReadingsOptions {
   readonly filter: EventFilter
   readonly batchSize: number
   readonly gatherMs?: number | undefined
-  readonly isAwaited?: (position: Position) => boolean
+  readonly isAwaited?: (first: Position, last: Position) => boolean
 }
 
 export interface ReadingListener {

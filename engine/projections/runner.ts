@@ -84,7 +84,7 @@ export class ProjectionRunner {
       addTo: (parts) => this.#addTo?.(parts),
     })
     this.#readings = new LogReadings(
-      { eventStore, filter, batchSize, gatherMs, isAwaited: (position) => this.#isAwaited(position) },
+      { eventStore, filter, batchSize, gatherMs, isAwaited: (first, last) => this.#isAwaited(first, last) },
       {
         write: (batches) => inSpansOf(tracer, tracedWork(batches), () => this.#writer.write(batches)),
         caughtUp: (members) => this.#markLive(members),
@@ -177,7 +177,7 @@ export class ProjectionRunner {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Writes the events up to the position without a pause, until the returned function is called. */
+  /** Writes the event at the position, and those before it, without a pause. Until the returned function is called. */
   hurry(position: Position): () => void {
     const awaited = { position }
     this.#awaited.add(awaited)
@@ -191,8 +191,10 @@ export class ProjectionRunner {
     return () => void (this.#addTo = undefined)
   }
 
-  #isAwaited(position: Position): boolean {
-    return [...this.#awaited].some((awaited) => comparePositions(position, awaited.position) <= 0)
+  #isAwaited(first: Position, last: Position): boolean {
+    return [...this.#awaited].some(
+      ({ position }) => comparePositions(first, position) <= 0 && comparePositions(position, last) <= 0,
+    )
   }
 
   #hasCaughtUp(): boolean {

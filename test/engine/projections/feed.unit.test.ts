@@ -205,19 +205,26 @@ describe('events that make nothing urgent', () => {
   it('are written at once for somebody who waits for them', async () => {
     const batches: (readonly MemberBatch[])[] = []
     let awaited = startOfLog
-    const isAwaited = (position: Position) => comparePositions(position, awaited) <= 0
+    const isAwaited = (first: Position, last: Position) =>
+      comparePositions(first, awaited) <= 0 && comparePositions(awaited, last) <= 0
     const feed = new Feed([urgent('list')], { ...listenerInto(batches), gatherMs, isAwaited })
+    const lengthSoon = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return batches.length
+    }
     await feed.takeEvents(story.slice(0, 1))
     awaited = story[1]?.position ?? startOfLog
+    // It comes at once, and shares the batch.
     feed.hurry(awaited)
-    await vi.waitFor(() => expect(batches).toHaveLength(1))
+    expect(await lengthSoon()).toBe(0)
     await feed.takeEvents(story.slice(1, 2))
-    await vi.waitFor(() => expect(batches).toHaveLength(2))
+    await vi.waitFor(() => expect(written(batches)).toEqual([['list 2 0-200']]))
     // Nobody waits for what comes later.
     await feed.takeEvents(story.slice(3, 4))
     feed.hurry(awaited)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(batches).toHaveLength(2)
+    expect(await lengthSoon()).toBe(1)
+    feed.hurry(story[3]?.position ?? startOfLog)
+    await vi.waitFor(() => expect(batches).toHaveLength(2))
   })
 
   it('do not hide a handler that throws', async () => {
