@@ -117,6 +117,14 @@ interface Database {
   readonly name: string
 }
 
+/** Ends every connection to the database, as a server that fails does. It uses none of a test's connections, which may end late. */
+export function breakConnections(url: string): Promise<void> {
+  return onServer(
+    url,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  )
+}
+
 /**
  * Databases of this worker that are empty again. Making one takes a quarter of a second of processor time, and renaming
  * one none.

@@ -8,7 +8,7 @@ import type { ProjectionRunnerOptions } from '../../../engine/projections/runner
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { freshEventStore } from 'embedded-eventstore/testing'
 import { readRows } from '../../support/given-projector.ts'
-import { freshDatabase } from '../../support/postgres.ts'
+import { breakConnections, freshDatabase } from '../../support/postgres.ts'
 import {
   closed,
   emptyDatabase,
@@ -244,9 +244,7 @@ describe('the projection runner', () => {
     await say(store, `ticket-${ticket}`, opened(ticket))
     for (let round = 0; round < 15; round += 1) {
       await say(store, `ticket-${ticket}`, renamed(ticket, `round ${round}`))
-      await pool.query(
-        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      )
+      await breakConnections(world.database.url)
     }
     await eventually(async () => {
       const { counts = [] } = await readRows(pool, ticketCounts)

@@ -10,6 +10,7 @@ import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { readRows } from '../../support/given-projector.ts'
+import { breakConnections } from '../../support/postgres.ts'
 import {
   closed,
   filter,
@@ -410,10 +411,7 @@ describe('a rebuild', () => {
     )
     const runner = world.start([ticketBoard])
     await runner.caughtUp()
-    const cut = () =>
-      world.pool.query(
-        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      )
+    const cut = () => breakConnections(world.databaseUrl)
     for (let round = 0; round < 6; round += 1) {
       let steps = 0
       const onProgress = (): void => {

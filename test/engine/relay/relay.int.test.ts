@@ -10,7 +10,7 @@ import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { breakConnections, freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, opened, openTicketStore, renamed, say, silentLogger } from '../projections/tickets.ts'
 
 const stream = 'ticket.events'
@@ -307,9 +307,7 @@ describe('the relay', () => {
     start({ pool })
     await say(store, 'ticket-1', opened('1'))
     await eventually(async () => expect(await openings()).toEqual(['1']))
-    await pool.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
+    await breakConnections(database.url)
     await say(store, 'ticket-2', opened('2'))
     await eventually(async () => expect(await openings()).toEqual(['1', '2']))
   })
