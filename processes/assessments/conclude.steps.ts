@@ -9,6 +9,7 @@ import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { readChannelEvent, type Recorded } from '../../engine/relay/channel.ts'
+import { openMissingCase } from './assessments.steps.ts'
 import { appends, callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
@@ -35,6 +36,8 @@ export const conclude: ProcessStep<ConcludePayload> = async (todo, deps, step) =
   const command = { aiReviewId, end, now: todo.dueAt }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.conclude')
+  // A review may fail before the route has opened the case. If the route has died, the end would remove the row that opens it.
+  await openMissingCase(todo, deps)
   return appends(deps.store, target, (state) => concludeAssessment(command, state), context)
 }
 

@@ -151,7 +151,7 @@ export const assessmentEvents = {
       patientId: Id,
       productId: Id,
       images: Type.Array(Type.Object({ imageId: Id, imageType: ImageType, objectKey: Type.String() })),
-      /** False if the append of the submission also requests the review. Its case opens a moment later. */
+      /** False if the case opens a moment later. */
       isCaseOpen: Type.Boolean(),
       requestedAt: Instant,
     }),

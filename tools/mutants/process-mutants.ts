@@ -5,6 +5,7 @@ const egress = 'test/platform/outbound/egress.int.test.ts'
 const databaseAddress = 'test/platform/database/database-address.int.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const assessmentsList = 'test/processes/assessments/assessments-list.unit.test.ts'
+const assessmentSteps = 'test/processes/assessments/assessment-steps.int.test.ts'
 const sweepObjects = 'test/processes/housekeeping/sweep-objects.int.test.ts'
 const resumePoint = 'test/engine/relay/resume-point.int.test.ts'
 
@@ -16,6 +17,14 @@ export const processMutants: readonly Mutant[] = [
     at: 'AssessmentReviewRequested / ?',
     becomes: '[]',
     caughtBy: { [assessmentsList]: 'are its case in case the route opened none' },
+  },
+  {
+    name: 'ended-without-a-case',
+    fault: 'an assessment that ends before its route has opened the case never gets one, if the route has died',
+    file: 'processes/assessments/conclude.steps.ts',
+    at: 'conclude / openMissingCase()',
+    becomes: 'undefined',
+    caughtBy: { [assessmentSteps]: 'opens the case before it ends an assessment whose route died' },
   },
   {
     name: 'call-ends-before-its-answer',

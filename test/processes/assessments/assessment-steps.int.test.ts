@@ -127,6 +127,14 @@ it('opens the case of an assessment whose route died, once', async () => {
   expect((await eventsOf(world, stream)).map(({ type }) => type)).toEqual(['CaseOpened'])
 })
 
+it('opens the case before it ends an assessment whose route died, so a review that fails at once has one', async () => {
+  const assessment = await submitted(world)
+  const { stream } = cases.of(world.orgId, assessment.caseId)
+  await work(await concludeOf(world, assessment, reviewPublicFact('ai_review.failed')))
+  expect((await eventsOf(world, stream)).map(({ type }) => type)).toEqual(['CaseOpened'])
+  expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
+})
+
 it('opens no case for an assessment that has ended', async () => {
   const assessment = await submitted(world)
   world.pass(3600)
