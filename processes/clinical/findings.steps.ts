@@ -4,6 +4,7 @@ import { recordFindings } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../commands/clinical/supersede-diagnoses.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 import { execute } from '../../engine/commands/execute.ts'
+import { problem } from '../../platform/http/problems.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
@@ -90,13 +91,17 @@ async function appendBatches(
   return position
 }
 
-/** The body site of the case's assessment. The states have what came before the review's end: no append validates them. */
+/**
+ * The body site of the case's assessment. The states have what came before the review's end: no append validates them.
+ * @throws Problem `not-found`: the case opens after the review, whose findings would lack the body site
+ */
 async function bodySiteOf(
   { data: { orgId, caseId }, position }: Completed,
   { store }: ProcessDependencies,
 ): Promise<string | null> {
   const { state: opened } = await store.loadFollowed(cases.of(orgId, caseId), position)
-  if (opened.status === 'absent' || opened.assessmentId === null) return null
+  if (opened.status === 'absent') throw problem('not-found')
+  if (opened.assessmentId === null) return null
   const { state: assessment } = await store.loadFollowed(assessments.of(orgId, opened.assessmentId), position)
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

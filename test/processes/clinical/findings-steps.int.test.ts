@@ -12,6 +12,7 @@ import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { eventIdOf, type RecordedEvent } from '../../../engine/store/events.ts'
 import {
   contextOf,
@@ -151,6 +152,28 @@ it('records a finding and a diagnosis for each lesion, once, at the instant that
   expect(events.map(({ metadata }) => [metadata.$causationId, metadata.$correlationId])).toEqual(
     events.map(() => [cause.eventId, cause.correlationId]),
   )
+})
+
+/** A store that reads cases as they were before their first event. */
+function early(store: EventStore): EventStore {
+  const absent = { state: cases.initialState, revision: 'no_stream', position: undefined } as const
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name === 'loadFollowed') return async () => absent
+      return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
+    },
+  })
+}
+
+it('records nothing if the case opens while it looks for the body site, and then all of it', async () => {
+  const review = await analysed()
+  const refused = await work(review.record, { ...deps, store: early(world.store) })
+  expect(refused).toMatchObject({ error: { code: 'not-found' } })
+  expect(await eventsOf(review)).toEqual([])
+  await work(review.record)
+  expect((await eventsOf(review))[0]?.data).toMatchObject({ bodySiteId: ids.bodySite })
 })
 
 it('records no body site if a client opened the case', async () => {
