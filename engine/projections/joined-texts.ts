@@ -2,12 +2,15 @@ import { checkpointsMove } from './checkpoint-moves.ts'
 import type { ColumnList } from './column-arrays.ts'
 import { rowsFrom } from './row-statements.ts'
 
-/** A write in the text of a joined statement. Its parameters are one array per column. */
+/** In the text of a slot: where its rows come. */
+export const rowsPlace = '$rows'
+
+/** A write in the text of a joined statement, without its rows, as it is kept. Its parameters are one array per column. */
 export interface Slot {
   readonly projector: string
   readonly table: string
-  /** The text of the write, with rows from `source` as `x`. */
-  readonly text: (source: string) => string
+  /** The text of the write, with `rowsPlace` for the source of its rows `x`. */
+  readonly text: string
   readonly columns: ColumnList
   /** How many rows it must touch: none, one for each given row, or any number. */
   readonly expects: 'none' | 'each' | 'any'
@@ -129,7 +132,8 @@ function joinedText(slots: readonly Slot[], { movesCheckpoints }: TextOptions, i
   let next = movesCheckpoints ? 3 : 1
   for (const [index, { columns, text, expects, isAddition }] of slots.entries()) {
     const rows = rowsFrom(columns, next, 'u')
-    const written = text(movesCheckpoints ? `(select u.* from ${rows}, passed) x` : `(select u.* from ${rows}) x`)
+    const source = movesCheckpoints ? `(select u.* from ${rows}, passed) x` : `(select u.* from ${rows}) x`
+    const written = text.replace(rowsPlace, () => source)
     const returns = written.startsWith('select') || isAddition === true ? '' : ' returning 1'
     steps.push(`w${index} as (${written}${returns})`)
     const count = `(select count(*) from w${index})`

@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/database/transaction.ts'
 import { type BatchPart, type Write, checkpointRows } from './checkpoint-moves.ts'
 import { columnArrays, type ColumnList } from './column-arrays.ts'
 import { databaseFailure } from './database-errors.ts'
-import { byTable, JoinedTexts, type Slot, type TextOptions } from './joined-texts.ts'
+import { byTable, JoinedTexts, rowsPlace, type Slot, type TextOptions } from './joined-texts.ts'
 import type { Row } from './projector.ts'
 import { wavesOf } from './statements-at-once.ts'
 
@@ -120,14 +120,16 @@ async function writeAtOnce(
 }
 
 function placed(projector: string, write: Write): PlacedWrite {
-  const { columns, text, expected } = write.statement
+  const { columns, expected } = write.statement
+  const text = write.statement.text(rowsPlace)
   const expects = expected === undefined ? 'any' : expected === 0 ? 'none' : 'each'
-  const slot = { projector, table: write.table, columns, text, expects, id: `${expects} ${text('')}` } as const
+  const slot = { projector, table: write.table, columns, text, expects, id: `${expects} ${text}` } as const
   return { slot, parameters: write.parameters, write }
 }
 
-function placedAddition({ columns, rows, text }: Addition): PlacedWrite {
-  const slot = { projector: '', table: '', columns, text, expects: 'any', isAddition: true, id: text('') } as const
+function placedAddition({ columns, rows, text: textOf }: Addition): PlacedWrite {
+  const text = textOf(rowsPlace)
+  const slot = { projector: '', table: '', columns, text, expects: 'any', isAddition: true, id: text } as const
   return { slot, parameters: columnArrays(columns, rows) }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { JoinedTexts, type Slot } from '../../../engine/projections/joined-texts.ts'
+import { JoinedTexts, rowsPlace, type Slot } from '../../../engine/projections/joined-texts.ts'
 
 const slot = (table: string, write: string, projector = 'shop'): Slot => ({
   projector,
   table,
   columns: [['id', 'text']],
-  text: (source) => `insert into ${projector}.${table} /* ${write} */ select id from ${source}`,
+  text: `insert into ${projector}.${table} /* ${write} */ select id from ${rowsPlace}`,
   expects: 'each',
   id: `${projector}.${table} ${write}`,
 })
