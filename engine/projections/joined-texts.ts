@@ -149,9 +149,10 @@ function joinedText(slots: readonly Slot[], { movesCheckpoints }: TextOptions, i
   return { text, slots, isPrepared }
 }
 
-/** The order of the slots of a statement. */
+/** The order of the slots of a statement, in which Postgres runs them: claims after the rows that they are for. */
 export function byTable(one: Slot, other: Slot): number {
-  return compare(one.projector, other.projector) || compare(one.table, other.table)
+  const additions = Number(one.isAddition ?? false) - Number(other.isAddition ?? false)
+  return additions || compare(one.projector, other.projector) || compare(one.table, other.table)
 }
 
 function compare(one: string, other: string): number {

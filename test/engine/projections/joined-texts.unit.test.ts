@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { JoinedTexts, rowsPlace, type Slot } from '../../../engine/projections/joined-texts.ts'
+import { byTable, JoinedTexts, rowsPlace, type Slot } from '../../../engine/projections/joined-texts.ts'
 
 const slot = (table: string, write: string, projector = 'shop'): Slot => ({
   projector,
@@ -72,4 +72,10 @@ it('the waves after the first move no checkpoint', () => {
     expect(texts.for(writes, options).text).toContain('runtime.projectors')
     expect(texts.for(writes, { ...options, movesCheckpoints: false }).text).not.toContain('runtime.projectors')
   }
+})
+
+it('an addition comes after all rows, as a claim locks its row before it adds itself', () => {
+  const addition = { ...slot('claims', 'add', ''), isAddition: true }
+  const sorted = [addition, slot('t02', 'a'), slot('t01', 'a', 'other'), slot('t01', 'a')].toSorted(byTable)
+  expect(sorted.map(({ id }) => id)).toEqual(['other.t01 a', 'shop.t01 a', 'shop.t02 a', '.claims add'])
 })
