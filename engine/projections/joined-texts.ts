@@ -42,19 +42,30 @@ export interface TextOptions {
 /**
  * Most statements that are prepared, on first use; others are parsed each time. A write takes up to 0.02 MB on each
  * connection that keeps it. Small batches have few combinations of writes. Nearly each large one has a combination of
- * its own. So large batches share statements that have the writes of all of them, and that grow with each new write.
+ * its own. So large batches share statements that have all writes of earlier ones. The first batch that no statement
+ * covers adds one, then the second, the fourth, the eighth and so on: meanwhile, most writes have been seen.
  */
 const mostSmall = 80
-const mostLarge = 20
+const mostLarge = 10
 const smallSlots = 20
-const largeSlots = 100
+const largeSlots = 150
 /** A small batch takes a statement of large ones only if few of its writes are without rows. */
 const mostSlotsPerWrite = 4
+
+/** The statements of large batches that move the checkpoints, or of those that do not. */
+interface Shared {
+  readonly texts: JoinedText[]
+  /** All writes of large batches. */
+  seen: readonly Slot[]
+  /** How many batches no statement covered. */
+  misses: number
+}
 
 /** The joined statements that connections keep prepared. */
 export class JoinedTexts {
   readonly #small = new Map<string, JoinedText>()
-  readonly #large: (JoinedText & { readonly movesCheckpoints: boolean })[] = []
+  readonly #first: Shared = { texts: [], seen: [], misses: 0 }
+  readonly #later: Shared = { texts: [], seen: [], misses: 0 }
 
   /**
    * A statement for writes that may run at once, sorted by table. Those of one table keep their order, in which Postgres
@@ -77,17 +88,22 @@ export class JoinedTexts {
   }
 
   #largeFor(writes: readonly Slot[], options: TextOptions): JoinedText | undefined {
-    const { movesCheckpoints, projectors } = options
+    const shared = options.movesCheckpoints ? this.#first : this.#later
     const isOfBatch = (slots: readonly Slot[]) =>
-      slots.every(({ projector, isAddition }) => isAddition === true || projectors.has(projector))
-    const ofKind = this.#large.filter((large) => large.movesCheckpoints === movesCheckpoints && isOfBatch(large.slots))
-    const found = ofKind.find(({ slots }) => placesIn(slots, writes) !== undefined)
+      slots.every(({ projector, isAddition }) => isAddition === true || options.projectors.has(projector))
+    const found = shared.texts.find(({ slots }) => isOfBatch(slots) && placesIn(slots, writes) !== undefined)
     if (writes.length <= smallSlots)
       return found !== undefined && found.slots.length <= writes.length * mostSlotsPerWrite ? found : undefined
-    if (found !== undefined || this.#large.length >= mostLarge) return found
-    const grown = merged(ofKind.at(-1)?.slots ?? [], writes)
-    const added = { ...joinedText(grown.length <= largeSlots ? grown : writes, options, true), movesCheckpoints }
-    this.#large.push(added)
+    if (found !== undefined || shared.texts.length >= mostLarge) return found
+    const seen = merged(
+      shared.seen.filter((slot) => isOfBatch([slot])),
+      writes,
+    )
+    shared.seen = seen.length <= largeSlots ? seen : writes
+    shared.misses += 1
+    if (!Number.isInteger(Math.log2(shared.misses))) return undefined
+    const added = joinedText(shared.seen, options, true)
+    shared.texts.push(added)
     return added
   }
 }

@@ -16,16 +16,18 @@ const writesTo = (chosen: readonly string[]) => chosen.map((table) => slot(table
 it('large batches with other writes share a few prepared statements, each write at its place', () => {
   const texts = new JoinedTexts()
   const prepared = new Set<string>()
+  let unprepared = 0
   for (let batch = 0; batch < 500; batch += 1) {
     const writes = writesTo(
       tables.filter((_, index) => (index * 7 + batch * 13) % 3 === 0 || index % 11 === batch % 11),
     )
     const { text, slots, places, isPrepared } = texts.for(writes, options)
     expect(places.map((place) => slots[place]?.id)).toEqual(writes.map(({ id }) => id))
-    expect(isPrepared).toBe(true)
-    prepared.add(text)
+    if (isPrepared) prepared.add(text)
+    else unprepared += 1
   }
-  expect(prepared.size).toBeLessThanOrEqual(20)
+  expect(unprepared).toBeLessThan(10)
+  expect(prepared.size).toBeLessThanOrEqual(5)
 })
 
 it('as many statements are prepared as a connection may keep, however the batches differ', () => {
@@ -38,7 +40,7 @@ it('as many statements are prepared as a connection may keep, however the batche
     expect(places.map((place) => slots[place]?.id)).toEqual(writes.map(({ id }) => id))
     if (isPrepared) prepared.add(text)
   }
-  expect(prepared.size).toBe(100)
+  expect(prepared.size).toBe(90)
 })
 
 it('writes of one table keep their order in a shared statement', () => {
