@@ -115,8 +115,6 @@ export const projectionMutants: readonly Mutant[] = [
     becomes: 'true',
     caughtBy: {
       'test/engine/projections/waves.unit.test.ts': 'a reset of the images of a review, and one of its images',
-      'test/engine/projections/statements-at-once.int.test.ts':
-        'batches give the same rows and refusals as one statement',
     },
   },
   {
