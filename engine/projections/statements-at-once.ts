@@ -19,7 +19,29 @@ export function wavesOf(writes: readonly Write[]): Write[][] {
     if (found === undefined) waves.push([write])
     else found.push(write)
   }
-  return waves
+  return waves.map(inOneOrder)
+}
+
+/**
+ * Sorts the writes of a wave by table, and those of one kind that follow each other by text. As they concern other rows,
+ * Postgres accepts or refuses them in any order. So batches with the same writes share a statement.
+ */
+function inOneOrder(wave: readonly Write[]): Write[] {
+  const runs = new Map<string, { readonly kind: string; readonly number: number }>()
+  const placed = wave.map((write) => {
+    const last = runs.get(write.table)
+    const { kind } = write.statement.effect
+    const number = (last?.number ?? 0) + (last?.kind === kind ? 0 : 1)
+    runs.set(write.table, { kind, number })
+    return { write, number, text: write.statement.text('') }
+  })
+  return placed
+    .sort((a, b) => inOrder(a.write.table, b.write.table) || a.number - b.number || inOrder(a.text, b.text))
+    .map(({ write }) => write)
+}
+
+function inOrder(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
 }
 
 /** Least number of waves from the earlier write to the later one. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Write } from '../../../engine/projections/checkpoint-moves.ts'
 import { defineTable, insertSelect, type RowChange } from '../../../engine/projections/projector.ts'
 import {
   insertRow,
@@ -29,6 +30,14 @@ const ofWaiting = (step: string, cause = 'any') =>
     columns: { key: { column: 'id' }, step: { value: step } },
     existing: 'replace',
   })
+
+function writesOf(changes: readonly RowChange[]): Write[] {
+  const plan = new RowPlan([images, todo, waiting])
+  for (const change of changes) plan.add([change])
+  return plan.steps.flatMap((step) =>
+    statementsOf('waves', step).map((statement) => ({ table: step.table.name, statement, parameters: [] })),
+  )
+}
 
 it.each<[string, readonly RowChange[], readonly (readonly string[])[]]>([
   [
@@ -81,16 +90,22 @@ it.each<[string, readonly RowChange[], readonly (readonly string[])[]]>([
       removeRow(images, { review: 'a', place: 1 }),
     ],
     [
-      ['todo insert-select', 'images rows'],
+      ['images rows', 'todo insert-select'],
       ['todo remove-where', 'todo insert-select', 'waiting rows'],
     ],
   ],
 ])('%s', (_name, changes, expected) => {
-  const plan = new RowPlan([images, todo, waiting])
-  for (const change of changes) plan.add([change])
-  const writes = plan.steps.flatMap((step) =>
-    statementsOf('waves', step).map((statement) => ({ table: step.table.name, statement, parameters: [] })),
+  const waves = wavesOf(writesOf(changes)).map((wave) =>
+    wave.map(({ table, statement }) => `${table} ${statement.effect.kind}`),
   )
-  const waves = wavesOf(writes).map((wave) => wave.map(({ table, statement }) => `${table} ${statement.effect.kind}`))
   expect(waves).toEqual(expected)
+})
+
+it('writes of other rows in another order are the same statement', () => {
+  const removal = removeRow(images, { review: 'b', place: 1 })
+  const [sent, added] = [patchRow(images, image('a')), insertRow(images, image('c'))]
+  const steps = [sent, removal, added].map((change) => writesOf([change]))
+  const textsOf = (writes: readonly Write[]) =>
+    wavesOf(writes).map((wave) => wave.map(({ statement }) => statement.text('rows')))
+  expect(textsOf(steps.toReversed().flat())).toEqual(textsOf(steps.flat()))
 })
