@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkBackup, type RestoredCopy } from '../../../tools/torture/checks/backups.ts'
+import { checkBackup, lostBackups, type RestoredCopy } from '../../../tools/torture/checks/backups.ts'
 import { exampleLog, streamOf } from '../../../tools/torture/example-log.ts'
 
 const image = { key: 'images/2026-11-29/patient-1/a', sha256: 'aa' }
@@ -35,6 +35,12 @@ const found = (copy: Partial<RestoredCopy>) => checkBackup({ ...whole, ...copy }
 
 test('finds nothing in a backup whose objects are whole but for those of a patient who was erased since', () => {
   expect(found({})).toEqual([])
+})
+
+test('finds a backup whose command ended well and that the place does not have', () => {
+  expect(lostBackups(['backup-1', 'backup-2'], ['backup-2', 'of-a-killed-command'])).toEqual([
+    { what: 'a backup that was made is gone', where: 'backup backup-1' },
+  ])
 })
 
 test('finds an object that was left out, and one with other bytes', () => {

@@ -36,6 +36,12 @@ export function objectsIn(value: unknown): readonly NamedObject[] {
   return [...named, ...Object.values(value).flatMap(objectsIn)]
 }
 
+/** Backups whose command ended well, and that the place does not have. It may have more: a killed command may end its last step. */
+export function lostBackups(made: readonly string[], listed: readonly string[]): readonly Finding[] {
+  const lost = made.filter((id) => !listed.includes(id))
+  return lost.map((id) => ({ what: 'a backup that was made is gone', where: `backup ${id}` }))
+}
+
 /** A restore appends to these streams. */
 const ofRestore: ReadonlySet<string> = new Set(['backups', 'log_seals'])
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { connectAuditServers } from '../../../app/audit/audit-servers.ts'
-import { at } from '../../../app/demo/members.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { startEmbedded } from '../../../app/embedded.ts'
 import { openMasterKeys } from '../../../app/master-keys.ts'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
@@ -17,7 +17,7 @@ import { parsePosition, startOfLog } from '../../../platform/kit/positions.ts'
 import { createGracefulStop } from '../../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { platformCommand } from '../../../test/end-to-end/backup/backup-command.ts'
-import { checkBackup, objectsIn, type RestoredCopy } from '../checks/backups.ts'
+import { checkBackup, lostBackups, objectsIn, type RestoredCopy } from '../checks/backups.ts'
 import type { Checked, Fact, Finding } from '../facts.ts'
 import { keysOfSubjects } from './left.ts'
 import { readWholeLog } from './log-reader.ts'
@@ -46,6 +46,7 @@ export class Backups {
   readonly #folder: string
   readonly #keys = `torture-1:${randomBytes(32).toString('base64')}`
   readonly #findings: Finding[] = []
+  readonly #made: string[] = []
   #running: Promise<void> = Promise.resolve()
   /** Attempts that were killed themselves, and attempts that ended without a backup. */
   readonly attempts = { killed: 0, failed: 0 }
@@ -74,7 +75,7 @@ export class Backups {
 
   /** Every second one is killed once, and begun again. */
   async #create(isKilledFirst: boolean, signal: AbortSignal): Promise<void> {
-    const create = () => this.#run(['backup', 'create', '--to', this.#folder])
+    const create = () => this.#run(['backup', 'create', '--to', this.#folder, '--json'])
     if (isKilledFirst) {
       const attempt = create()
       try {
@@ -87,7 +88,7 @@ export class Backups {
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted()
       const { code, out, err } = await create().ended
-      if (code === 0) return
+      if (code === 0) return void this.#made.push(textAt(jsonOf(out), 'id'))
       // A strike may fail an attempt, but nothing may damage the place.
       if (code === 1 || attempt === mostAttempts) {
         this.#found(`backup create ended with ${code}`, out + err)
@@ -116,7 +117,7 @@ export class Backups {
     return {
       check: `backups restored (${events} events, ${objects} objects; attempts: ${killed} killed, ${failed} failed by strikes)`,
       examined: ids.length,
-      findings: [...this.#findings, ...findings],
+      findings: [...this.#findings, ...lostBackups(this.#made, ids), ...findings],
     }
   }
 
