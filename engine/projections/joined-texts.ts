@@ -45,9 +45,9 @@ export interface TextOptions {
  * its own. So large batches share statements that have all writes of earlier ones. The first batch that no statement
  * covers adds one, then the second, the fourth, the eighth and so on: meanwhile, most writes have been seen.
  */
-const mostSmall = 80
+const mostSmall = 120
 const mostLarge = 10
-const smallSlots = 20
+const smallSlots = 10
 const largeSlots = 150
 /** A small batch takes a statement of large ones only if few of its writes are without rows. */
 const mostSlotsPerWrite = 4

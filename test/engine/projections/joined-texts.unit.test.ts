@@ -40,7 +40,7 @@ it('as many statements are prepared as a connection may keep, however the batche
     expect(places.map((place) => slots[place]?.id)).toEqual(writes.map(({ id }) => id))
     if (isPrepared) prepared.add(text)
   }
-  expect(prepared.size).toBe(90)
+  expect(prepared.size).toBe(130)
 })
 
 it('writes of one table keep their order in a shared statement', () => {
