@@ -42,9 +42,11 @@ export class HeardRows {
     return this.#settle(name, held, nowMs)
   }
 
-  /** A row is due then that is not remembered one by one. */
-  expect(dueMs: number): void {
+  /** A row is due then that is not remembered one by one. Returns whether it is due now: a claim finds it. */
+  expect(dueMs: number, nowMs: number): boolean {
+    if (dueMs <= nowMs) return true
     this.#laterMs = Math.min(this.#laterMs, dueMs)
+    return false
   }
 
   /** Whether this worker has claimed the row. A statement that is sent again must not take it twice. */
@@ -105,11 +107,9 @@ export class HeardRows {
     if (this.#soon.get(name) === this.#soonestMs) this.#soonestMs = -Infinity
     this.#soon.delete(name)
     if (dueMs <= nowMs) return true
-    if (dueMs - nowMs > soonMs || this.#soon.size >= mostSoon) this.expect(dueMs)
-    else {
-      this.#soon.set(name, dueMs)
-      this.#soonestMs = Math.min(this.#soonestMs, dueMs)
-    }
+    if (dueMs - nowMs > soonMs || this.#soon.size >= mostSoon) return this.expect(dueMs, nowMs)
+    this.#soon.set(name, dueMs)
+    this.#soonestMs = Math.min(this.#soonestMs, dueMs)
     return false
   }
 }

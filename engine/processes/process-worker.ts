@@ -120,10 +120,7 @@ export class ProcessWorker implements BudgetMember {
 
   #makesDue({ key, step: named, ...told }: RowNews): boolean {
     const nowMs = this.#options.now().getTime()
-    if (key === undefined) {
-      this.#heard.expect(told.dueMs)
-      return told.dueMs <= nowMs
-    }
+    if (key === undefined) return this.#heard.expect(told.dueMs, nowMs)
     const steps = named === undefined ? Object.keys(this.process.steps) : [named]
     return steps.map((step) => this.#heard.hear({ key, step }, told, nowMs)).includes(true)
   }
@@ -231,7 +228,8 @@ export class ProcessWorker implements BudgetMember {
     else if (!this.#heard.isComplete && sinceClaimMs >= quietMs) {
       const next = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(this.#options.now()))
       this.#heard.isComplete = true
-      if (next !== undefined) this.#heard.expect(next.getTime())
+      // Also one that is due by now: nothing else leads to its claim.
+      if (next !== undefined) this.#heard.expect(next.getTime(), -Infinity)
     }
   }
 

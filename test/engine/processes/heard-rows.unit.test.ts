@@ -49,6 +49,14 @@ it('remembers no more than 10,000 rows, and still knows when the first of the ot
   expect(heard.isComplete).toBe(false)
 })
 
+it('says that a row without a name is due, and asks the database for no other one then', () => {
+  expect(heard.expect(100, 100)).toBe(true)
+  heard.claimed(100)
+  expect([heard.isComplete, heard.untilDueMs(100)]).toEqual([true, Infinity])
+  expect(heard.expect(130, 100)).toBe(false)
+  expect(heard.untilDueMs(100)).toBe(30)
+})
+
 it('makes no work of what a step has done to its own row', () => {
   heard.begin(row)
   expect(heard.hear(row, due(90, 1n), 100)).toBe(false)
