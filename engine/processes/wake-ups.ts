@@ -85,7 +85,7 @@ function newsIn(list: string, parts: readonly BatchPart[]): ListNews {
     for (const { table, statement } of writes) {
       const { effect } = statement
       if (table !== todoTable.name) continue
-      if (effect.kind === 'other' || effect.kind === 'wide') return 'unknown'
+      if (effect.kind === 'other') return 'unknown'
       if (effect.kind === 'insert-select') {
         for (const { columns } of effect.changes) {
           const due = columns['due_at']

@@ -1,17 +1,21 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool, QueryConfig } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
-import { inTransaction } from '../../platform/database/transaction.ts'
-import { type BatchPart, type Write, checkpointRows } from './checkpoint-moves.ts'
-import { columnArrays, type ColumnList } from './column-arrays.ts'
+import { type BatchPart, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { databaseFailure } from './database-errors.ts'
-import { byTable, JoinedTexts, rowsPlace, type Slot, type TextOptions } from './joined-texts.ts'
+import { mayRunAtOnce } from './statements-at-once.ts'
+import { columnArrays, type ColumnList } from './column-arrays.ts'
 import type { Row } from './projector.ts'
-import { wavesOf } from './statements-at-once.ts'
+import { rowsFrom } from './row-statements.ts'
 
-/** Most writes of a joined batch, and most rows in total. A longer batch gains nothing from joining. */
-const mostWrites = 100
-const mostRows = 400
-const texts = new JoinedTexts()
+/** Most writes of one joined statement, and most rows in total. A longer batch gains nothing from joining. */
+const mostWrites = 20
+const mostRows = 200
+/**
+ * Most statement texts that are prepared, on first use; others are parsed each time. There is one text per combination
+ * of writes. A long text takes 0.4 MB on each connection that keeps it.
+ */
+const mostPrepared = 100
+const preparedTexts = new Set<string>()
 
 /** Rows that a joined statement adds to a table of others. */
 export interface Addition {
@@ -24,32 +28,19 @@ export interface Addition {
 }
 
 export interface JoinedOptions {
-  /** What a joined batch writes beside its parts. They contain only writes whose rows the batch leaves as they write them. */
+  /** What a joined statement writes beside its parts. */
   readonly addTo?: ((parts: readonly BatchPart[]) => Addition | undefined) | undefined
-  /** Gets the writes of a joined batch that touched no row. */
+  /** Gets the writes of a joined statement that touched no row. */
   readonly empty?: Set<Write>
 }
 
-interface PlacedWrite {
-  readonly slot: Slot
-  readonly parameters: readonly string[]
-  /** Undefined for an addition. */
-  readonly write?: Write
-}
-
-/** The answer of a joined statement, for each of its writes. */
-interface Answer {
-  readonly touched: readonly { readonly write: PlacedWrite; readonly count: number }[]
-  readonly added: readonly string[]
-}
-
 /**
- * Writes the parts of a batch with as few statements as the order of its writes allows, mostly one, which is its own
- * transaction. Most live batches have few events, so round trips would take longer than the work. Returns the tables
- * with a written row. Returns undefined if it wrote nothing and the batch needs one statement for each write.
+ * Writes the parts of a small batch with one statement in its own transaction. Most live batches have one or two
+ * events, so round trips would take longer than the work. Returns the tables with a written row. Returns undefined if
+ * it wrote nothing and the batch needs several statements.
  *
  * A statement resolves its tables before it locks the checkpoints. So it writes only to the given copies (`copies`).
- * After a switch to another copy, or a refusal, the batch is written with one statement for each write.
+ * After a switch to another copy, or a refusal, the batch is written with several statements.
  */
 export async function writeJoined(
   pool: Pool,
@@ -57,96 +48,71 @@ export async function writeJoined(
   copies: ReadonlyMap<string, string>,
   { addTo = () => undefined, empty }: JoinedOptions = {},
 ): Promise<string[] | undefined> {
-  if (!isSmall(parts) || !parts.every(({ projector }) => copies.has(projector.name))) return undefined
-  const names = parts.map(({ projector }) => projector.name)
-  const checkpoints = [JSON.stringify(checkpointRows(parts, copies)), names]
-  const wavesByPart = parts.map(({ writes }) => wavesOf(writes))
-  const waves = Array.from({ length: Math.max(1, ...wavesByPart.map(({ length }) => length)) }, (_, wave) =>
-    parts.flatMap(({ projector }, part) =>
-      (wavesByPart[part]?.[wave] ?? []).map((write) => placed(projector.name, write)),
-    ),
-  )
-  const addition = addTo(parts.map((part, index) => ({ ...part, writes: lastingWrites(wavesByPart[index] ?? []) })))
-  if (addition !== undefined) waves.at(-1)?.push(placedAddition(addition))
-  let added: readonly string[] | undefined
+  if (!isJoinable(parts) || !parts.every(({ projector }) => copies.has(projector.name))) return undefined
+  const writes = parts.flatMap((part) => part.writes.map((write) => ({ write, projector: part.projector.name })))
+  const values: unknown[] = [
+    JSON.stringify(checkpointRows(parts, copies)),
+    parts.map(({ projector }) => projector.name),
+  ]
+  const steps: string[] = []
+  const counts: string[] = []
+  const conditions = ['exists (select from passed)']
+  for (const [index, { write }] of writes.entries()) {
+    const { columns, text, expected } = write.statement
+    const first = values.length + 1
+    values.push(...write.parameters)
+    const written = text(`(select u.* from ${rowsFrom(columns, first, 'u')}, passed) x`)
+    const count = `(select count(*) from w${index})`
+    steps.push(`w${index} as (${written.startsWith('select') ? written : `${written} returning 1`})`)
+    counts.push(count)
+    if (expected !== undefined) conditions.push(`${count} = ${expected === 0 ? 0 : `cardinality($${first})`}`)
+  }
+  const addition = addTo(parts)
+  const added = addition === undefined ? "'{}'::text[]" : addedBy(addition, values, steps)
+  // The cast of a text that is no number aborts the statement, and with it all its writes.
+  const statement = `with ${checkpointsMove({ ofCopies: true })}, passed as (select 1 as passed from moved having count(*) = cardinality($2::text[]))${steps.map((step) => `, ${step}`).join('')}
+    select array[${counts.join(', ')}]::integer[] as counts, ${added} as added, (case when ${conditions.join(' and ')} then '0' else 'refused' end)::integer as refused`
+  let wasAdded: readonly string[] | undefined
   try {
-    const write = async (client: Pick<PoolClient, 'query'>): Promise<Answer[]> => {
-      const answers: Answer[] = []
-      for (const [index, wave] of waves.entries()) {
-        const options = { movesCheckpoints: index === 0, projectors: new Set(names) }
-        answers.push(await writeAtOnce(client, wave, index === 0 ? checkpoints : [], options))
-      }
-      return answers
-    }
-    const answers = waves.length === 1 ? await write(pool) : await inTransaction(pool, write)
-    added = answers.flatMap((answer) => answer.added)
+    const {
+      rows: [row],
+    } = await pool.query<{ counts: readonly number[]; added: readonly string[] }>(asQuery(statement, values))
+    wasAdded = row?.added
     const changed = new Set<string>()
-    for (const { write: touching, count } of answers.flatMap(({ touched }) => touched)) {
-      if (touching.write === undefined) continue
-      if (count > 0) changed.add(`${touching.slot.projector}.${touching.write.table}`)
-      else empty?.add(touching.write)
+    for (const [index, { write, projector }] of writes.entries()) {
+      if ((row?.counts[index] ?? 0) > 0) changed.add(`${projector}.${write.table}`)
+      else empty?.add(write)
     }
     return [...changed]
   } catch (error) {
     if (databaseFailure(error) === 'rejected') return undefined
     throw error
   } finally {
-    addition?.settle(added)
+    addition?.settle(wasAdded)
   }
 }
 
-/** Writes one statement. A statement without checkpoints runs in the transaction of the one that has moved them. */
-async function writeAtOnce(
-  client: Pick<PoolClient, 'query'>,
-  wave: readonly PlacedWrite[],
-  checkpoints: readonly unknown[],
-  options: TextOptions,
-): Promise<Answer> {
-  const writes = wave.toSorted((a, b) => byTable(a.slot, b.slot))
-  const { text, slots, places, isPrepared } = texts.for(
-    writes.map(({ slot }) => slot),
-    options,
-  )
-  const writeAt = new Map(writes.map((write, index) => [places[index], write]))
-  const rows = slots.flatMap(({ columns }, place) => writeAt.get(place)?.parameters ?? columns.map(() => '{}'))
-  const values = [...checkpoints, ...rows]
-  const {
-    rows: [row],
-  } = await client.query<{ counts: readonly number[]; added: readonly string[] }>(
-    isPrepared ? prepared(text, values) : { text, values },
-  )
-  const touched = writes.map((write, index) => ({ write, count: row?.counts[places[index] ?? -1] ?? 0 }))
-  return { touched, added: row?.added ?? [] }
+/** Adds the step of an addition, and its values. Returns the expression for what it has added. */
+function addedBy({ columns, rows, text }: Addition, values: unknown[], steps: string[]): string {
+  const source = rowsFrom(columns, values.length + 1, 'u')
+  values.push(...columnArrays(columns, rows))
+  steps.push(`added as (${text(`(select u.* from ${source}, passed) x`)})`)
+  return 'array(select added from added)'
 }
 
-function placed(projector: string, write: Write): PlacedWrite {
-  const { columns, expected } = write.statement
-  const text = write.statement.text(rowsPlace)
-  const expects = expected === undefined ? 'any' : expected === 0 ? 'none' : 'each'
-  const slot = { projector, table: write.table, columns, text, expects, id: `${expects} ${text}` } as const
-  return { slot, parameters: write.parameters, write }
+function asQuery(text: string, values: readonly unknown[]): QueryConfig {
+  if (!preparedTexts.has(text) && preparedTexts.size >= mostPrepared) return { text, values: [...values] }
+  preparedTexts.add(text)
+  return prepared(text, values)
 }
 
-function placedAddition({ columns, rows, text: textOf }: Addition): PlacedWrite {
-  const text = textOf(rowsPlace)
-  const slot = { projector: '', table: '', columns, text, expects: 'any', isAddition: true, id: text } as const
-  return { slot, parameters: columnArrays(columns, rows) }
-}
-
-/** The writes to tables that no later wave writes. Its waves may remove the rows of others. */
-function lastingWrites(waves: readonly (readonly Write[])[]): Write[] {
-  return waves.flatMap((wave, index) => {
-    const later = new Set(waves.slice(index + 1).flatMap((writes) => writes.map(({ table }) => table)))
-    return wave.filter(({ table }) => !later.has(table))
-  })
-}
-
-function isSmall(parts: readonly BatchPart[]): boolean {
+/** Whether the batch is small, and the order of its writes is irrelevant. */
+function isJoinable(parts: readonly BatchPart[]): boolean {
   let writes = 0
   let rows = 0
   for (const part of parts) {
     writes += part.writes.length
     rows += part.writes.reduce((sum, { statement }) => sum + statement.rows.length, 0)
   }
-  return writes <= mostWrites && rows <= mostRows
+  return writes <= mostWrites && rows <= mostRows && parts.every((part) => mayRunAtOnce(part.writes))
 }

@@ -21,10 +21,8 @@ export type Effect =
   /** Changes the rows of `rows`, found by their keys. `check` changes nothing. */
   | { readonly kind: 'rows'; readonly op: 'check' | 'delete' | 'update' | 'insert' | 'upsert'; readonly table: Table }
   | { readonly kind: 'remove-where'; readonly table: Table; readonly changes: readonly WhereChange[] }
-  /** Changes all rows with these members of their keys. */
-  | { readonly kind: 'wide'; readonly table: Table; readonly where: readonly string[] }
-  /** Adds or replaces rows whose keys only the database knows, except for constants. */
-  | { readonly kind: 'insert-select'; readonly table: Table; readonly changes: readonly InsertSelect[] }
+  /** Adds or replaces rows whose keys only the database knows. */
+  | { readonly kind: 'insert-select'; readonly changes: readonly InsertSelect[] }
   | { readonly kind: 'other' }
 
 type InsertSelect = Extract<WhereChange, { op: 'insert-select' }>
@@ -71,7 +69,7 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
       rows: patches.map(({ values }) => values),
       expected: undefined,
       reads: [table.name],
-      effect: { kind: 'wide', table, where: first.where },
+      effect: { kind: 'other' },
     },
   }
 }
@@ -200,7 +198,7 @@ function whereStatement(schema: string, step: WhereStep): Statement {
 function effectOf({ table, changes }: WhereStep): Effect {
   if (changes.every(({ op }) => op === 'remove-where')) return { kind: 'remove-where', table, changes }
   const adding = changes.filter((change) => change.op === 'insert-select')
-  return adding.length === changes.length ? { kind: 'insert-select', table, changes: adding } : { kind: 'other' }
+  return adding.length === changes.length ? { kind: 'insert-select', changes: adding } : { kind: 'other' }
 }
 
 interface BuiltWhere {

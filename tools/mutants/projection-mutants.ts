@@ -79,8 +79,8 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'joined-past-lost',
     fault: 'a joined batch succeeds for projectors with the expected checkpoint, and is reported for all',
-    file: 'engine/projections/joined-texts.ts',
-    at: "joinedText / 'exists (select from passed)'",
+    file: 'engine/projections/joined-writes.ts',
+    at: "writeJoined / 'exists (select from passed)'",
     becomes: 'true',
     caughtBy: { [joinedWrites]: 'a checkpoint that another instance has moved, next to one that it has not' },
   },
@@ -108,53 +108,11 @@ export const projectionMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'joined-with-its-reset',
-    fault: 'a patch of all rows of a parent is joined with a change of one of these rows',
-    file: 'engine/projections/statements-at-once.ts',
-    at: 'haveOtherFamilies / !',
-    becomes: 'true',
-    caughtBy: {
-      'test/engine/projections/waves.unit.test.ts': 'a reset of the images of a review, and one of its images',
-    },
-  },
-  {
-    name: 'joined-with-added-rows',
-    fault: 'rows of a lookup are joined with a removal of one of them',
-    file: 'engine/projections/statements-at-once.ts',
-    at: 'commute / addsOthers()',
-    becomes: 'true',
-    caughtBy: {
-      'test/engine/projections/waves.unit.test.ts': 'rows of a lookup for a step, and a removal for the same',
-      'test/engine/projections/statements-at-once.int.test.ts':
-        'batches give the same rows and refusals as one statement',
-    },
-  },
-  {
-    name: 'wave-overtaken',
-    fault: 'a row is written before an earlier lookup that must not find it',
-    file: 'engine/projections/statements-at-once.ts',
-    at: 'distance / ?',
-    becomes: '$alternate',
-    caughtBy: {
-      'test/engine/projections/waves.unit.test.ts': 'a row that a later lookup must not find',
-      'test/engine/projections/statements-at-once.int.test.ts':
-        'batches give the same rows and refusals as one statement',
-    },
-  },
-  {
-    name: 'wave-claims-all',
-    fault: 'a batch adds claims for rows that it removes itself',
-    file: 'engine/projections/joined-writes.ts',
-    at: 'lastingWrites / !',
-    becomes: 'true',
-    caughtBy: { [joinedWrites]: 'adds nothing for rows that it removes itself' },
-  },
-  {
     name: 'joined-uncounted',
     fault: 'a joined patch of a missing row is accepted',
-    file: 'engine/projections/joined-texts.ts',
-    at: 'joinedText / !==',
-    becomes: "$left === 'none'",
+    file: 'engine/projections/joined-writes.ts',
+    at: 'writeJoined / !==',
+    becomes: '$left === 0',
     caughtBy: { [joinedWrites]: 'give the same rows, the same reported tables and the same refusals' },
   },
   {
