@@ -114,6 +114,7 @@ describe('acknowledged writes', () => {
           '201': 2,
           '409 ai-review-not-cancellable': 1,
           '404 not-found of a finished write': 1,
+          '410 subject-erased': 2,
           '503 database-unavailable': 4,
           '502 undefined': 3,
           none: 9,
