@@ -18,6 +18,11 @@ export interface HttpJob {
   readonly inFlight: number
 }
 
+/** GET requests that are answered with 200. */
+export function gets(job: Pick<HttpJob, 'baseUrl' | 'paths' | 'headers' | 'count' | 'inFlight'>): HttpJob {
+  return { kind: 'http', method: 'GET', bodies: [], isKeyed: false, status: 200, makesRecords: false, ...job }
+}
+
 /** Appends to new streams with the bare client. */
 export interface AppendJob {
   readonly kind: 'append'

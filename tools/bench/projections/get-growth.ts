@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost, single } from '../harness/compare.ts'
 import { withScope, type Scope } from '../harness/scope.ts'
-import type { HttpJob } from '../load/jobs.ts'
+import { gets, type HttpJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 import { writeMainJobs } from './log.ts'
@@ -50,19 +50,13 @@ async function platformWith({ folder, started }: Scope, name: string, events: nu
   await projected(platform, assessmentIds.length)
   const step = Math.max(1, Math.floor(assessmentIds.length / most))
   const ids = assessmentIds.filter((_, index) => index % step === 0).slice(0, most)
-  return {
-    kind: 'http',
+  return gets({
     baseUrl: platform.baseUrl,
-    method: 'GET',
     paths: ids.map((id) => `/v1/clinical-api/assessments/${id}`),
     headers: platform.headers,
-    bodies: [],
-    isKeyed: false,
-    status: 200,
-    makesRecords: false,
     count,
     inFlight,
-  }
+  })
 }
 
 /** Waits until every assessment is projected as completed. */

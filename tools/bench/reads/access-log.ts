@@ -6,7 +6,7 @@ import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import type { HttpJob } from '../load/jobs.ts'
+import { gets, type HttpJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
@@ -34,27 +34,22 @@ export const accessLog: Benchmark = {
         const paths = (await openCases(platform)).map(
           (id) => `/v1/clinical-api/cases/${id}?org_id=${platform.credentials.org_id}`,
         )
-        const gets = (headers: HttpJob['headers']): HttpJob => ({
-          kind: 'http',
-          baseUrl: platform.baseUrl,
-          method: 'GET',
-          paths,
-          headers,
-          bodies: [],
-          isKeyed: false,
-          status: 200,
-          makesRecords: false,
-          count,
-          inFlight,
-        })
+        const requests = (headers: HttpJob['headers']) =>
+          gets({
+            baseUrl: platform.baseUrl,
+            paths,
+            headers,
+            count,
+            inFlight,
+          })
         const own = await serviceHeaders(platform)
         await compare(
           single({
             goalNumber: '36',
             name: `GET /cases/{id}, ${patients}, ${inFlight} connections`,
             unit: 'per second',
-            ours: { name: 'recorded', measure: async () => (await driver.run(gets(platform.headers))).perSecond },
-            other: { name: 'not recorded', measure: async () => (await driver.run(gets(own))).perSecond },
+            ours: { name: 'recorded', measure: async () => (await driver.run(requests(platform.headers))).perSecond },
+            other: { name: 'not recorded', measure: async () => (await driver.run(requests(own))).perSecond },
             goal,
           }),
         )

@@ -6,7 +6,7 @@ import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import type { HttpJob, SelectJob } from '../load/jobs.ts'
+import { gets, type HttpJob, type SelectJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
@@ -33,20 +33,10 @@ export const actorContexts: Benchmark = {
       await requireResolved(resolve)
       const driver = await started(startDriver())
       const measure = (job: HttpJob | SelectJob) => async () => (await driver.run(job)).perSecond
-      const get = {
-        kind: 'http',
-        method: 'GET',
-        bodies: [],
-        isKeyed: false,
-        makesRecords: false,
-        count,
-        inFlight,
-      } as const
-      const requests = ({ baseUrl, headers }: BenchPlatform, context: string): HttpJob => {
-        return { ...get, status: 200, baseUrl, paths: [cheapest], headers: { ...headers, 'x-actor-context': context } }
-      }
+      const requests = ({ baseUrl, headers }: BenchPlatform, context: string): HttpJob =>
+        gets({ baseUrl, paths: [cheapest], headers: { ...headers, 'x-actor-context': context }, count, inFlight })
       const { baseUrl, headers, databaseUrl } = trust
-      const contexts: HttpJob = { ...get, status: 200, baseUrl, headers, paths: actors.trust.userIds.map(contextPath) }
+      const contexts = gets({ baseUrl, headers, paths: actors.trust.userIds.map(contextPath), count, inFlight })
       const sql = 'select * from users.users where user_id = $1'
       const select: SelectJob = { kind: 'select', databaseUrl, sql, ids: actors.trust.userIds, count, inFlight }
       await compare(

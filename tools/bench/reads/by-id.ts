@@ -5,7 +5,7 @@ import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
 import { bearerOf } from '../commands/assessments.ts'
-import type { HttpJob, SelectJob } from '../load/jobs.ts'
+import { gets, type SelectJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
@@ -23,19 +23,13 @@ export const readById: Benchmark = {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       const driver = await started(startDriver())
       const ids = await openCases(platform)
-      const gets: HttpJob = {
-        kind: 'http',
+      const requests = gets({
         baseUrl: platform.baseUrl,
-        method: 'GET',
         paths: ids.map((id) => `/v1/clinical-api/cases/${id}`),
         headers: platform.headers,
-        bodies: [],
-        isKeyed: false,
-        status: 200,
-        makesRecords: false,
         count,
         inFlight,
-      }
+      })
       const sql = 'select * from cases.cases where case_id = $1'
       const selects: SelectJob = { kind: 'select', databaseUrl: platform.databaseUrl, sql, ids, count, inFlight }
       await compare(
@@ -43,7 +37,7 @@ export const readById: Benchmark = {
           goalNumber: '12',
           name: `GET /cases/{id}, ${inFlight} connections`,
           unit: 'per second',
-          ours: { name: 'platform', measure: async () => (await driver.run(gets)).perSecond },
+          ours: { name: 'platform', measure: async () => (await driver.run(requests)).perSecond },
           other: { name: 'select', measure: async () => (await driver.run(selects)).perSecond },
           goal: atLeast(0.3, { reached: 0.28 }),
         }),

@@ -4,7 +4,7 @@ import type { OauthClientEvent } from '../../../streams/oauth-client/events.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import type { HttpJob } from '../load/jobs.ts'
+import { gets, type HttpJob } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
@@ -41,19 +41,13 @@ export const revokedTokens: Benchmark = {
 
 /** The cheapest route that verifies a token: the catalogue of body sites is in memory. */
 function requestsTo({ baseUrl, headers }: BenchPlatform, count: number): HttpJob {
-  return {
-    kind: 'http',
+  return gets({
     baseUrl,
-    method: 'GET',
     paths: ['/v1/clinical-api/body-sites?limit=1'],
     headers,
-    bodies: [],
-    isKeyed: false,
-    status: 200,
-    makesRecords: false,
     count,
     inFlight,
-  }
+  })
 }
 
 /** Tokens of the client whose token the requests carry. The last one is a token of its own, which must be refused. */

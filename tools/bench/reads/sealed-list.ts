@@ -32,7 +32,7 @@ import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import type { HttpJob } from '../load/jobs.ts'
+import { gets } from '../load/jobs.ts'
 import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
@@ -70,7 +70,7 @@ export const sealedList: Benchmark = {
   goals: ['41'],
   about: 'list of 50 patients and GET by id with sealed members, over the same rows in the clear, 16 connections',
   run: async ({ quick }, { compare }) => {
-    const [lists, gets] = quick ? [300, 3_000] : [2_000, 20_000]
+    const [ofLists, ofIds] = quick ? [300, 3_000] : [2_000, 20_000]
     await withScope(async ({ folder, started, atEnd }) => {
       const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'] }))
       const orgId = tenantOfFact(platform.credentials.org_id)
@@ -80,19 +80,8 @@ export const sealedList: Benchmark = {
       await copyInTheClear(pool, platform, orgId)
       const { baseUrl } = await started(serve(pool, platform))
       const driver = await started(startDriver())
-      const job = (paths: readonly string[], count: number): HttpJob => ({
-        kind: 'http',
-        baseUrl,
-        method: 'GET',
-        paths,
-        headers: platform.headers,
-        bodies: [],
-        isKeyed: false,
-        status: 200,
-        makesRecords: false,
-        count,
-        inFlight,
-      })
+      const job = (paths: readonly string[], count: number) =>
+        gets({ baseUrl, paths, headers: platform.headers, count, inFlight })
       const answers = await Promise.all(
         sides.map(async (side) => {
           const answer = await fetch(`${baseUrl}/v1/clinical-api/${side}?limit=50`, { headers: platform.headers })
@@ -104,8 +93,8 @@ export const sealedList: Benchmark = {
       const measure = (side: (typeof sides)[number]) => async () => {
         const figures: number[] = []
         for (const [paths, count] of [
-          [[`/v1/clinical-api/${side}?limit=50`], lists],
-          [ids.map((id) => `/v1/clinical-api/${side}/${id}`), gets],
+          [[`/v1/clinical-api/${side}?limit=50`], ofLists],
+          [ids.map((id) => `/v1/clinical-api/${side}/${id}`), ofIds],
         ] as const) {
           const before = process.cpuUsage()
           const { perSecond } = await driver.run(job(paths, count))

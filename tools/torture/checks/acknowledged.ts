@@ -134,7 +134,7 @@ const expectedRefusals = [
   '409 task-cancelled',
   '409 opinion-given',
   // The task of a patient who was erased after it was listed. `erased.ts` checks that nobody else was erased.
-  '410 subject-erased',
+  '410 subject-erased of a task',
 ]
 /** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/

@@ -89,9 +89,12 @@ export class PatientClient {
       const answer = await limited(answerMs, createApiClient(this.#baseUrl, this.#token).call(path, request))
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
       const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
-      this.#count(
-        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of a finished write' : ''}`,
-      )
+      const remarks = [
+        isWithout ? ' without Retry-After' : '',
+        answer.status === doneStatus ? ' of a finished write' : '',
+        answer.status === 410 && path.includes('/tasks/') ? ' of a task' : '',
+      ]
+      this.#count(`${answer.status}${code}${remarks.join('')}`)
       return answer
     } catch (error) {
       // fetch throws a TypeError when the connection breaks. A body that is not JSON is a wrong answer.
