@@ -4,6 +4,7 @@ import { execute } from '../../../engine/commands/execute.ts'
 import { decideTask } from '../../../commands/human-review/opinions.ts'
 import { claimTask } from '../../../commands/human-review/tasks.ts'
 import { getCase, listDiagnoses } from '../../../read-api/clinical/queries.ts'
+import { readModels } from '../../../projections/registry.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
@@ -29,7 +30,7 @@ async function diagnosesOf({ caseId }: Analysis): Promise<string[]> {
 }
 
 it('a case is in review from the end of its AI review until the decision is recorded in it', async () => {
-  await given.open()
+  await given.open({ readModels })
   const { world, timeline } = given
   const { store, orgId, now } = world
   const policy = policyFact('HumanReviewPolicySet', { organisationId: orgId, rules: [rule({ always: true })] })

@@ -6,7 +6,10 @@ import { createRelay } from '../../../engine/relay/relay.ts'
 import { bindProcess } from '../../../engine/processes/process.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
 import { Workers } from '../../../engine/processes/workers.ts'
-import { readModels } from '../../../projections/registry.ts'
+import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
+import { assessmentsProjector } from '../../../projections/assessments/assessments.projector.ts'
+import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
+import type { Projector } from '../../../engine/projections/projector.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
@@ -18,11 +21,13 @@ export interface TimelineOptions {
   readonly deps?: ProcessDependencies
   /** The delay after the due time of a row until a worker takes it, in milliseconds. Default 0. */
   readonly lateMs?: () => number
+  /** Those of which tests ask by default: reviews, assessments and cases. All would take most of the time of a file. */
+  readonly readModels?: readonly Projector[]
   /** A read model or list that is stopped until `resume`. */
   readonly stopped?: readonly string[]
 }
 
-/** All projectors, relays and workers of a world. Their clock is the world's. */
+/** All relays, to-do lists and workers of a world, and read models. Their clock is the world's. */
 export interface Timeline {
   readonly pool: Pool
   /** Runs the steps that are due now, and those that become due, until none is left. */
@@ -36,6 +41,7 @@ export interface Timeline {
 }
 
 const idleLimitMs = 30_000
+const usualReadModels: readonly Projector[] = [aiReviewsProjector, assessmentsProjector, casesProjector]
 
 /**
  * Needs a world with its own node and database. Moves the clock of the world past the present. The node dates events by its
@@ -44,7 +50,7 @@ const idleLimitMs = 30_000
 export async function openTimeline(
   world: ProcessWorld,
   pool: Pool,
-  { deps = world.deps, lateMs = () => 0, stopped = [] }: TimelineOptions = {},
+  { deps = world.deps, lateMs = () => 0, readModels = usualReadModels, stopped = [] }: TimelineOptions = {},
 ): Promise<Timeline> {
   const ahead = Date.now() + 3_600_000 - world.now().getTime()
   if (ahead > 0) world.pass(ahead / 1000)
