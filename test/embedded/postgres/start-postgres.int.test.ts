@@ -75,9 +75,10 @@ test.concurrent('has the requested databases, durable, in UTF-8 with a fixed ord
     server.url('platform'),
     `
     SELECT name, setting FROM pg_settings
-    WHERE name IN ('fsync', 'full_page_writes', 'listen_addresses', 'synchronous_commit', 'unix_socket_directories') ORDER BY name`,
+    WHERE name IN ('fsync', 'full_page_writes', 'listen_addresses', 'scram_iterations', 'synchronous_commit', 'unix_socket_directories')
+    ORDER BY name`,
   )
-  expect(settings.map((row) => row['setting'])).toEqual(['on', 'on', '127.0.0.1', 'on', ''])
+  expect(settings.map((row) => row['setting'])).toEqual(['on', 'on', '127.0.0.1', '4096', 'on', ''])
 
   const wrong = new URL(server.url('vault'))
   wrong.password = 'guess'
