@@ -101,13 +101,13 @@ export async function requestAssessment(
   return (await api.client.request('POST', '/v1/clinical-api/assessments', { body, headers })).data.id
 }
 
-/** The record once it is completed or failed. */
+/** The record once it is completed or failed. The platform holds the answer, which takes less work than many answers. */
 export async function endOf(
   api: ApiClient,
   assessmentId: string,
   limitMs?: number,
 ): Promise<Schemas['AssessmentRecord']> {
-  const options = { params: { id: assessmentId } }
+  const options = { params: { id: assessmentId }, wait: 25 }
   const look = async () => {
     const { data } = await api.client.request('GET', '/v1/clinical-api/assessments/{id}', options)
     return data.status === 'processing' ? undefined : data

@@ -46,6 +46,7 @@ export interface TestPlatformOptions {
 /** What a test may use of a platform that also works for other test files. */
 export interface PlatformInUse {
   readonly baseUrl: string
+  readonly dataDir: string
   readonly provider: TestProvider
   readonly process: Pick<PlatformProcess, 'credentials'>
   /** A client with a new token; the first organisation's unless other secrets are given. */
@@ -58,7 +59,6 @@ export interface PlatformInUse {
  * A platform with its own process and data folder. With `ESDB_URL` it writes to that server, with new organisations.
  */
 export interface TestPlatform extends PlatformInUse {
-  readonly dataDir: string
   /** Variables for commands of operators on this platform's servers. */
   readonly operatorEnv: () => Promise<Env>
   /** It has its own embedded PostgreSQL, which stops with it. */

@@ -17,9 +17,13 @@ const env = {
   // A review may poll until its test ends it.
   PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
   // Test files write to it for their organisations.
-  FOREIGN_CHANNELS: 'clinic.events',
+  FOREIGN_CHANNELS: 'clinic.events,visits.events',
   CONSENT_SCOPES_REQUIRED: organisationWithScopes,
   WEBHOOK_RETRY_SCHEDULE_MS: '0,100',
+  // A test holds up the answers about consent, and may need seconds until it releases them.
+  PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,1000,1000,1000',
+  // The version of a record with signed addresses changes with each new signature. This time is longer than a file.
+  DOWNLOAD_URL_TTL_SECONDS: '604800',
 }
 
 let shared: Promise<TestPlatform> | undefined
@@ -36,7 +40,7 @@ export async function joinSharedPlatform(orgId: string = v4()): Promise<Platform
   // Loading a file can take longer than the platform keeps idle connections. Two turns of the event loop remove those.
   await nextTurn()
   await nextTurn()
-  const { baseUrl, provider, process } = platform
+  const { baseUrl, dataDir, provider, process } = platform
   const own = [await newOrganisation(platform, 0, orgId), await newOrganisation(platform, 1)] as const
   const credentials: Credentials = {
     ...process.credentials,
@@ -47,6 +51,7 @@ export async function joinSharedPlatform(orgId: string = v4()): Promise<Platform
   await provider.reset()
   return {
     baseUrl,
+    dataDir,
     provider,
     process: { credentials },
     connect: (client = own[0]) => platform.connect(client),

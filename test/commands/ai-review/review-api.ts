@@ -49,6 +49,8 @@ interface Request {
   readonly scopes?: readonly string[]
   /** Of the token. */
   readonly orgId?: string
+  /** Of the token. */
+  readonly productId?: string | null
   /** The routes of another process. */
   readonly through?: TestApplication
 }
@@ -59,10 +61,11 @@ export interface ReviewApi {
   post(path: string, request?: Request): Promise<Answer>
   /** Waits until the read model contains everything recorded before. */
   get(path: string, request?: Request): Promise<Answer>
+  head(path: string, request?: Request): Promise<Answer>
   /** The routes of another process, maybe with other settings. */
   startRoutes(store: EventStore, changes?: Partial<Configuration>): Promise<TestApplication>
-  /** A new case of the patient. */
-  newCase(): Promise<string>
+  /** A new case, of the patient that all tests share unless another one is named. */
+  newCase(patientId?: string): Promise<string>
   /** An image in the object store, with an address that it accepts for ten minutes. */
   image(changes?: object): Promise<object>
   /** A new review of a new case; its id. */
@@ -122,9 +125,9 @@ export async function openReviewApi(): Promise<ReviewApi> {
   }
   const own = await startRoutes(store)
 
-  async function call(method: 'GET' | 'POST', path: string, request: Request = {}): Promise<Answer> {
-    const { body: payload, scopes = scopesOfReviews, through = own } = request
-    const token = await through.token({ orgId: request.orgId ?? orgId, productId: ids.product, scopes })
+  async function call(method: 'GET' | 'HEAD' | 'POST', path: string, request: Request = {}): Promise<Answer> {
+    const { body: payload, scopes = scopesOfReviews, through = own, productId = ids.product } = request
+    const token = await through.token({ orgId: request.orgId ?? orgId, productId, scopes, trustedActorContext: true })
     const headers = { ...request.headers, ...token }
     const options = { method, url: `/v1/ai-reviews${path}`, headers }
     const answer = await through.app.inject(payload === undefined ? options : { ...options, payload })
@@ -146,9 +149,10 @@ export async function openReviewApi(): Promise<ReviewApi> {
       if (!(await isCurrent(aiReviewsProjector.name))) throw new Error('the read model does not catch up')
       return call('GET', path, request)
     },
-    async newCase() {
+    head: (path, request) => call('HEAD', path, request),
+    async newCase(patientId = ids.patient) {
       const caseId = randomUUID()
-      const fact = caseFact('CaseOpened', { caseId, organisationId: orgId, assessmentId: null })
+      const fact = caseFact('CaseOpened', { caseId, patientId, organisationId: orgId, assessmentId: null })
       await store.append(cases.of(orgId, caseId), 'no_stream', [fact], contextOf(world))
       return caseId
     },

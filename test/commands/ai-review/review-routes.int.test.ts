@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { at, textAt } from '../../../app/demo/members.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import { aiReviewAccesses } from '../../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
@@ -20,8 +20,9 @@ beforeAll(async () => {
 afterAll(() => api.close())
 beforeEach(() => api.world.reset())
 
-async function completed(): Promise<string> {
-  const id = await api.startedBy(3)
+async function completed(changes: object = {}): Promise<string> {
+  const id = await api.requested(changes)
+  for (let call = 0; call < 3; call += 1) await api.run('start', id)
   api.world.pass(5)
   await api.run('poll', id)
   return id
@@ -42,6 +43,8 @@ test('4.5 row 1: POST /v1/ai-reviews answers 202 for a new review, and 200 for t
   expect(first.headers['location']).toBe(`/v1/ai-reviews/${id}`)
   const second = await api.post('', { body })
   expect([second.status, second.body]).toEqual([200, { aiReviewId: id, status: 'pending' }])
+  expect(second.headers).not.toMatchObject({ location: expect.anything() })
+  expect(second.headers).not.toMatchObject({ 'idempotency-replayed': expect.anything() })
   const third = await api.post('', { body: { ...body, supersede: true } })
   expect([third.status, at(third.body, 'aiReviewId') === id]).toEqual([202, false])
   expect(await api.review(id)).toMatchObject({ correlationId: 'v-9', status: 'superseded' })
@@ -58,7 +61,70 @@ test('4.5 row 1: the images have the members of the request event', async () => 
   expect(await refused([{ ...image, zoom: 2 }])).toBe('400 validation-failed /images/0/zoom')
   const late = await api.image({ presignedUrlExpiresAt: api.world.now().toISOString() })
   expect(await refused([late])).toBe('400 validation-failed /images/0/presignedUrlExpiresAt')
-  expect((await api.post('', { body: { caseId, images: [image] } })).status).toBe(202)
+  expect(await refused([{ ...image, presignedUrl: 'ftp://images.test/1' }])).toBe(
+    '400 validation-failed /images/0/presignedUrl',
+  )
+  expect(await refused([image, image])).toBe('400 validation-failed /images/1/imageId')
+  expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([])
+  const id = await completed({ caseId, images: [image], correlationId: 'visit-9' })
+  expect(await api.published(id)).toEqual(['ai_review.started', 'ai_review.completed'])
+  expect(await api.world.provider.calls()).toContainEqual(
+    expect.objectContaining({
+      call: 'image',
+      deviceManufacturer: 'Acme',
+      deviceModel: 'Scope 3',
+      correlationId: 'visit-9',
+    }),
+  )
+})
+
+test('4.5 row 1: a request names a case of the organisation, its patient or none, and a product if the token has none', async () => {
+  const [caseId, images] = [await api.newCase(), [await api.image()]]
+  const refused = async (body: object, productId?: null) =>
+    refusalOf(
+      await api.post('', { body: { caseId, images, ...body }, ...(productId === undefined ? {} : { productId }) }),
+    )
+  expect(await refused({ caseId: randomUUID() })).toBe('404 case-not-found /caseId')
+  expect(await refused({ patientId: randomUUID() })).toBe('400 validation-failed /patientId')
+  expect(await refused({}, null)).toBe('400 product-required')
+  expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([])
+  expect(await refused({ patientId: ids.patient })).toBe('202')
+  expect(await refused({ productId: randomUUID() }, null)).toBe('202')
+})
+
+test('4.5 row 1: an Idempotency-Key fixes both answers; fresh addresses are the same request', async () => {
+  const [caseId, otherCase, image] = [await api.newCase(), await api.newCase(), await api.image()]
+  const send = async (key: string, ofCase = caseId, changes: object = {}) => {
+    const { presignedUrl } = Object(await api.image())
+    const body = { caseId: ofCase, images: [{ ...image, presignedUrl, ...changes }] }
+    return api.post('', { body, headers: { 'idempotency-key': key } })
+  }
+  const [first, second] = [randomUUID(), randomUUID()]
+  const made = await send(first)
+  const aiReviewId = textAt(made.body, 'aiReviewId')
+  const repeat = await send(first)
+  expect([repeat.status, repeat.body, repeat.headers['idempotency-replayed']]).toEqual([202, made.body, 'true'])
+  expect(refusalOf(await send(first, caseId, { imageId: randomUUID() }))).toBe('409 idempotency-key-reused')
+  expect(refusalOf(await send(first, otherCase))).toBe('409 idempotency-key-reused')
+
+  expect((await send(second)).status).toBe(200)
+  await api.requested({ caseId, supersede: true })
+  const known = await send(second)
+  expect([known.status, known.body]).toEqual([200, { aiReviewId, status: 'superseded' }])
+  expect(known.headers['idempotency-replayed']).toBe('true')
+})
+
+test('4.5 row 1: many requests that supersede at once leave one review that is not superseded', async () => {
+  const body = { caseId: await api.newCase(), images: [await api.image()], supersede: true }
+  const answers = await Promise.all(Array.from({ length: 8 }, () => api.post('', { body })))
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
+  const made = new Set(answers.map((answer) => textAt(answer.body, 'aiReviewId')))
+  const { body: listed } = await api.get(`?caseId=${body.caseId}`)
+  const reviews = at(listed, 'data') as readonly unknown[]
+  expect(new Set(reviews.map((review) => at(review, 'id')))).toEqual(made)
+  const statuses = reviews.map((review) => at(review, 'status'))
+  expect(statuses.filter((status) => status === 'superseded')).toHaveLength(7)
+  expect(statuses).toContain('pending')
 })
 
 test('4.5 row 2: GET /v1/ai-reviews/{id} returns review, result and lesions, and nothing raw', async () => {
@@ -302,6 +368,41 @@ test('4.5 rule 5: the service stores no bytes of an image', async () => {
   } finally {
     await host.close()
   }
+})
+
+test('each read of the raw response is recorded with its client and actor, except a HEAD and a refused one', async () => {
+  const id = await completed()
+  const { otherStore, orgId } = api.world
+  const reads = async () => {
+    const { stream } = aiReviewAccesses.of(orgId, id)
+    const found: unknown[] = []
+    for await (const { data } of otherStore.readStream(stream)) found.push(data)
+    return found
+  }
+  const userId = randomUUID()
+  const scopes = ['ai-review:read-raw']
+  const answer = await api.get(`/${id}/raw`, { scopes })
+  expect([answer.status, answer.headers['cache-control']]).toEqual([200, 'no-store'])
+  const headers = { 'x-actor-context': actorContext(orgId, [], userId) }
+  expect((await api.get(`/${id}/raw`, { scopes, headers })).status).toBe(200)
+  expect(await reads()).toMatchObject([
+    { aiReviewId: id, clientId: expect.any(String), userId: null },
+    { aiReviewId: id, userId },
+  ])
+  expect((await api.head(`/${id}/raw`, { scopes })).status).toBe(200)
+  expect(refusalOf(await api.get(`/${id}/raw`, { scopes: ['ai-review:read'] }))).toBe('403 insufficient-scope')
+  expect(refusalOf(await api.get(`/${id}/raw`, { scopes, orgId: randomUUID() }))).toBe('404 not-found')
+  expect(await reads()).toHaveLength(2)
+})
+
+test('the raw response is 410 after the erasure of the patient', async () => {
+  const patientId = randomUUID()
+  api.world.services.patientId = patientId
+  const id = await completed({ caseId: await api.newCase(patientId) })
+  const { vault, orgId, otherStore } = api.world
+  await vault.destroySubject(orgId, patientId)
+  expect(refusalOf(await api.get(`/${id}/raw`))).toBe('410 subject-erased')
+  expect(await otherStore.readLast(aiReviewAccesses.of(orgId, id).stream)).toBeUndefined()
 })
 
 test('the raw response is sent only after its read is recorded', async () => {

@@ -3,12 +3,12 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openConsentClient, type AskConsent } from '../../../contracts/consent/client.ts'
 import { at } from '../../../app/demo/members.ts'
+import { openAuditServers, type AuditServers } from '../../../app/audit/audit-servers.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
-import type { RunningPlatform } from '../../../app/up.ts'
-import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import {
   assessmentBody,
   consentedPatient,
+  createConsentTerms,
   decideConsent,
   endOf,
   expecting,
@@ -16,30 +16,35 @@ import {
   requestAssessment,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { waitFor } from '../../support/platform.ts'
-import type { TestProvider } from '../../support/provider.ts'
+import { waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 // Decisions on a consent while the projector of the consent records runs but cannot write: an old answer must not decide. The tests in `bad-
 // days` stop it.
 
 const { signal } = new AbortController()
 
-let given: InProcessPlatform
-let platform: RunningPlatform
-let provider: TestProvider
+let platform: PlatformInUse
+/** Of the platform, which runs in another process. */
+let servers: AuditServers
 let api: ApiClient
 let terms: ConsentTerms
 
 beforeAll(async () => {
-  given = await startInProcessPlatform({ PROVIDER_START_RETRY_SCHEDULE_MS: '1000,1000,1000,1000,1000,1000' })
-  ;({ platform, provider, api, terms } = given)
+  platform = await joinSharedPlatform()
+  servers = await openAuditServers({ PLATFORM_DATA_DIR: platform.dataDir })
+  api = await platform.connect()
+  terms = await createConsentTerms(api, platform.process.credentials.org_id)
 })
 
-afterAll(() => given.close())
+afterAll(async () => {
+  await servers.close()
+  await platform.stop()
+})
 
 /** Locks the table of the consent records. The projector runs, but cannot write. */
 async function whileWritesWait<Result>(work: () => Promise<Result>): Promise<Result> {
-  const holder = new Client({ connectionString: given.databaseUrl })
+  const holder = new Client({ connectionString: servers.configuration.databaseUrl })
   await holder.connect()
   try {
     await holder.query('begin')
@@ -66,7 +71,7 @@ test('a withdrawn consent starts no analysis while the row of the withdrawal wai
     return requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   })
   expect(await endOf(api, assessmentId)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
-  expect(await provider.calls()).toEqual([])
+  expect(await platform.provider.caseCalls()).toEqual([])
   expect((await expecting(200, records(patientId))).body).toMatchObject({ status: 'withdrawn', granted: false })
 })
 
@@ -76,9 +81,9 @@ test('a service with a consent cache removes an answer when the consent is withd
     if (status !== 200) return 'unavailable'
     return at(body, 'granted') === true ? 'granted' : 'not-granted'
   }
-  const client = await openConsentClient({ ask, events: platform.store, now: () => new Date() })
+  const client = await openConsentClient({ ask, events: servers.store, now: () => new Date() })
   const question = {
-    orgId: platform.credentials.org_id,
+    orgId: platform.process.credentials.org_id,
     patientId: await consentedPatient(api, terms),
     code: 'ai_analysis',
   }
