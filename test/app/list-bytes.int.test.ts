@@ -272,11 +272,22 @@ const boundedOtherwise = `getConsentRecords getHumanReviewAgreement getNotificat
 )
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
+/** Texts of another type, which are small. */
+const typeOfMany = idOf('012', 1)
+const manyTexts = repeated(52, (number) => ({
+  ...consentTypeFact('ConsentTextVersionPublished', {
+    consentTypeId: typeOfMany,
+    textVersionId: idOf('099', number),
+    locale: `x-${number}`,
+    createdAt: at(number),
+  }),
+  stream: consentTypes.of(ids.org, typeOfMany).stream,
+}))
 let tables: ReadTables
 let t: TestApplication
 let headers: Readonly<Record<string, string>>
 beforeAll(async () => {
-  tables = await openReadTables([...opened, ...Object.values(lists).flatMap(({ events }) => events)])
+  tables = await openReadTables([...opened, ...Object.values(lists).flatMap(({ events }) => events), ...manyTexts])
   const cursors = createCursors({ key: randomBytes(32) })
   const vault: typeof unusedParts.vault = Object.assign(Object.create(null), tables.vault)
   const services = servicesOf({
@@ -383,5 +394,18 @@ describe('a consent type', () => {
       JSON.parse(body)
     expect(shown.textVersions.map(({ id }) => id)).toEqual([7, 8, 9].map((number) => idOf('013', number)))
     expect(shown.hasMoreTextVersions).toBe(true)
+  })
+
+  it('is shown with its newest 50 texts, and so is a page of their list', async () => {
+    const path = `/v1/admin/consent-types/${typeOfMany}`
+    const idsOf = (texts: readonly object[]) => texts.map((text) => Reflect.get(text, 'id'))
+    const texts = manyTexts.map((_, number) => idOf('099', number))
+    const shown: { readonly textVersions: readonly object[]; readonly hasMoreTextVersions: boolean } = JSON.parse(
+      await get(path, {}),
+    )
+    expect([idsOf(shown.textVersions), shown.hasMoreTextVersions]).toEqual([texts.slice(2), true])
+    const first: Page = JSON.parse(await get(`${path}/text-versions`, { limit: '200' }))
+    const rest: Page = JSON.parse(await get(`${path}/text-versions`, { limit: '200', cursor: first.nextCursor ?? '' }))
+    expect([idsOf(first.data), idsOf(rest.data)]).toEqual([texts.slice(0, 50), texts.slice(50)])
   })
 })

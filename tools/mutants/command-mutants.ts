@@ -11,7 +11,7 @@ export const commandMutants: readonly Mutant[] = [
     at: 'openSlotHolder / reached',
     becomes: 'position: $value',
     caughtBy: {
-      'test/end-to-end/main-job/review-ends.e2e.test.ts': 'two hundred times at once with one key has one successor',
+      'test/end-to-end/main-job/review-ends.e2e.test.ts': 'twenty times at once with one key has one successor',
     },
   },
   {

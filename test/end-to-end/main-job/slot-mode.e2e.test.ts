@@ -18,7 +18,7 @@ import {
   webhookAbout,
   webhooksAbout,
   withoutSignatures,
-  type ConsentTerms,
+  type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, type PlatformInUse } from '../../support/platform.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'
@@ -40,7 +40,9 @@ let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
-let terms: ConsentTerms
+let consented: string
+/** Assessments with many submits at once. */
+const atOnce: string[] = []
 let receiver: WebhookReceiver
 let secret: string
 
@@ -49,7 +51,7 @@ beforeAll(async () => {
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
-  terms = await createConsentTerms(api, platform.process.credentials.org_id)
+  consented = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   receiver = await startWebhookReceiver()
   secret = await subscribeToEnds(api, receiver)
 })
@@ -82,7 +84,11 @@ test('declared images are uploaded without a token, submitted, and assessed like
     await photograph('macroscopic', 'lesion-3.png'),
     await photograph('other', 'lesion-2.jpg'),
   ]
-  const created = await declare(api, await consentedPatient(api, terms), photographs)
+  const declared = declaration(consented, photographs)
+  // A media type in another case, and an empty reference.
+  const images = declared.images.map((image, place) => (place === 0 ? { ...image, mime_type: 'IMAGE/JPEG' } : image))
+  const body = { ...declared, images, external_reference: '' }
+  const created = await expecting(202, api.call(assessments, { body }))
   const id = textAt(created.body, 'id')
   const awaited = {
     id: expect.any(String),
@@ -94,6 +100,7 @@ test('declared images are uploaded without a token, submitted, and assessed like
     status: 'awaiting_images',
     patient_id: expect.any(String),
     case_id: null,
+    external_reference: '',
     result: null,
     error: null,
     images: ['dermoscopic', 'macroscopic', 'other'].map((capture_type) => ({ ...awaited, capture_type })),
@@ -104,7 +111,12 @@ test('declared images are uploaded without a token, submitted, and assessed like
   expect(at(before.body, 'status')).toBe('awaiting_images')
   expect(before.headers.get('retry-after')).toBeNull()
 
-  await uploadAll(created.body, photographs)
+  const bytes = photographs[0]?.bytes ?? Buffer.alloc(0)
+  expect(await put(uploadUrlOf(created.body, 0), bytes, { 'content-type': 'IMAGE/JPEG' })).toBe(200)
+  for (const place of [1, 2]) {
+    const { entry, bytes: sent } = photographs[place] ?? (await photograph())
+    expect(await put(uploadUrlOf(created.body, place), sent, { 'content-type': entry.mime_type })).toBe(200)
+  }
   const submitted = await expecting(200, submit(api, id))
   expect(submitted.body).toEqual({
     ...Object(before.body),
@@ -124,6 +136,7 @@ test('declared images are uploaded without a token, submitted, and assessed like
   const ended = await endOf(api, id)
   expect(ended).toMatchObject({
     status: 'completed',
+    external_reference: '',
     images: photographs.map(() => ({ status: 'processed' })),
     case_id: at(submitted.body, 'case_id'),
   })
@@ -137,21 +150,6 @@ test('declared images are uploaded without a token, submitted, and assessed like
     withoutSignatures(ended),
   )
   expect(JSON.stringify(ended)).not.toContain('upload_url')
-})
-
-test('declared images with a media type in another case and an empty reference get a result', async () => {
-  const photo = await photograph('dermoscopic')
-  const images = [{ capture_type: 'dermoscopic', mime_type: 'IMAGE/JPEG' }]
-  const body = declaration(await consentedPatient(api, terms), [], { images, external_reference: '' })
-  const created = await expecting(202, api.call(assessments, { body }))
-  expect(await put(uploadUrlOf(created.body, 0), photo.bytes, { 'content-type': 'IMAGE/JPEG' })).toBe(200)
-  const id = textAt(created.body, 'id')
-  await expecting(200, submit(api, id))
-  expect(await endOf(api, id)).toMatchObject({
-    status: 'completed',
-    external_reference: '',
-    images: [{ status: 'processed' }],
-  })
 })
 
 test('an upload address accepts only the declared type', async () => {
@@ -217,7 +215,12 @@ function pixelBomb(): Buffer {
 }
 
 const MiB = 1024 * 1024
-const badUploads = [
+const badUploads: readonly {
+  readonly what: string
+  readonly make: (good: Buffer) => Buffer
+  readonly refused: readonly unknown[]
+  readonly again?: (good: Buffer) => Buffer
+}[] = [
   {
     what: 'of another type than declared',
     make: (good: Buffer) => Buffer.concat([Buffer.from('GIF89a'), good]),
@@ -227,14 +230,16 @@ const badUploads = [
   { what: 'of too many pixels', make: () => pixelBomb(), refused: [400, 'image-too-large', '/images/1'] },
   {
     what: 'of more than 20 MiB',
-    make: (good: Buffer) => Buffer.concat([good, Buffer.alloc(20 * MiB)]),
+    make: (good: Buffer) => Buffer.concat([good, Buffer.alloc(20 * MiB + 1 - good.length)]),
     refused: [400, 'image-too-large', '/images/1'],
+    // Of exactly 20 MiB.
+    again: (good: Buffer) => Buffer.concat([good, Buffer.alloc(20 * MiB - good.length)]),
   },
 ]
 
 test.each(badUploads)(
   'an upload $what is refused with its place, changes nothing, and may be made again',
-  async ({ make, refused }) => {
+  async ({ make, refused, again = (good) => good }) => {
     const photographs = [await photograph(), await photograph('dermoscopic', 'lesion-3.png')]
     const { body } = await declare(api, await registerPatient(api), photographs)
     const id = textAt(body, 'id')
@@ -246,58 +251,12 @@ test.each(badUploads)(
       expect(refusalOf(await submit(api, id, { 'idempotency-key': `bad-${id}` }))).toEqual(refused)
     const after = await read(id)
     expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
-    await uploadAll(body, photographs)
+    expect(await put(uploadUrlOf(body, 1), again(photographs[1]?.bytes ?? Buffer.alloc(0)), type)).toBe(200)
     expect(at((await expecting(200, submit(api, id, { 'idempotency-key': `bad-${id}` }))).body, 'status')).toBe(
       'processing',
     )
   },
 )
-
-test('an image of exactly 20 MiB is taken', async () => {
-  const photo = await photograph()
-  const { body } = await declare(api, await registerPatient(api), [photo])
-  await put(uploadUrlOf(body, 0), Buffer.concat([photo.bytes, Buffer.alloc(20 * MiB - photo.bytes.length)]))
-  await expecting(200, submit(api, textAt(body, 'id')))
-})
-
-test('a PUT to an address after the submit has no effect', async () => {
-  const [photo, late] = [await photograph(), await photograph()]
-  await platform.provider.fault({ call: 'case', delay_ms: 700 })
-  const { body } = await declare(api, await consentedPatient(api, terms), [photo])
-  const [id, url] = [textAt(body, 'id'), uploadUrlOf(body, 0)]
-  await uploadAll(body, [photo])
-  await expecting(200, submit(api, id))
-  expect(await put(url, late.bytes)).toBe(200)
-  const ended = await endOf(api, id)
-  expect(await sentToProvider(photo.sha256, late.sha256)).toEqual([photo.sha256])
-  expect(await shaOf(textAt(ended, 'images', 0, 'download_url'))).toBe(photo.sha256)
-})
-
-test('a repeated submit returns the same record, also after the end', async () => {
-  const photo = await photograph()
-  const { body } = await declare(api, await consentedPatient(api, terms), [photo])
-  const id = textAt(body, 'id')
-  await uploadAll(body, [photo])
-  const first = await expecting(200, submit(api, id, { 'idempotency-key': 'once' }))
-  const again = [
-    await expecting(200, submit(api, id, { 'idempotency-key': '"once"' })),
-    await expecting(200, submit(api, id)),
-    await expecting(200, submit(api, id, { 'idempotency-key': 'twice' })),
-  ]
-  expect(again.map((answer) => at(answer.body, 'case_id'))).toEqual(again.map(() => at(first.body, 'case_id')))
-  expect([first, ...again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([
-    null,
-    'true',
-    null,
-    null,
-  ])
-  const ended = await endOf(api, id)
-  const last = await expecting(200, submit(api, id, { 'idempotency-key': 'once' }))
-  expect([withoutSignatures(last.body), last.headers.get('idempotency-replayed')]).toEqual([
-    withoutSignatures(ended),
-    'true',
-  ])
-})
 
 test('a submit of a failed assessment is refused, except with the key that submitted it', async () => {
   const photo = await photograph()
@@ -377,33 +336,57 @@ test('a new address for each awaited image is given on request, to its organisat
   expect(refusalOf(await ask(api, id, unknownId))).toEqual([404, 'not-found', undefined])
 })
 
-test.each([
-  { keys: 'one key', keyOf: () => 'all' },
-  { keys: 'a key each', keyOf: (place: number) => `each-${place}` },
-])('200 submits at once with $keys are one', async ({ keyOf }) => {
-  const photo = await photograph()
-  const { body } = await declare(api, await consentedPatient(api, terms), [photo])
-  const id = textAt(body, 'id')
+/** Twenty submits at once of a new assessment, whose analysis is under way when they return. */
+async function submittedAtOnce(photo: Photograph, keyOf: (place: number) => string) {
+  await platform.provider.fault({ call: 'case', delay_ms: 700 })
+  const { body } = await declare(api, consented, [photo])
   await uploadAll(body, [photo])
+  const id = textAt(body, 'id')
   const answers = await Promise.all(
-    Array.from({ length: 200 }, (_, place) => submit(api, id, { 'idempotency-key': keyOf(place) })),
+    Array.from({ length: 20 }, (_, place) => expecting(200, submit(api, id, { 'idempotency-key': keyOf(place) }))),
   )
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-  expect(new Set(answers.map((answer) => textAt(answer.body, 'case_id'))).size).toBe(1)
-  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(
-    keyOf(0) === keyOf(1) ? 199 : 0,
-  )
+  const caseIds = new Set(answers.map((answer) => textAt(answer.body, 'case_id')))
+  expect(caseIds.size).toBe(1)
+  atOnce.push(id)
+  return { id, url: uploadUrlOf(body, 0), answers, caseIds }
+}
+
+/** The completed record, which has one review. */
+async function endOfOne(id: string): Promise<unknown> {
   const ended = await endOf(api, id)
   const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(ended, 'case_id')}`))
   expect([at(ended, 'status'), at(reviews.body, 'data', 'length')]).toEqual(['completed', 1])
+  return ended
+}
+
+const replayedOf = (answers: readonly ApiAnswer[]) => answers.map(({ headers }) => headers.get('idempotency-replayed'))
+
+test('twenty submits at once with one key are one, as are later ones; a PUT after them has no effect', async () => {
+  const [photo, late] = [await photograph(), await photograph()]
+  const { id, url, answers, caseIds } = await submittedAtOnce(photo, () => 'once')
+  expect(replayedOf(answers).filter((replayed) => replayed === 'true')).toHaveLength(19)
+  expect(await put(url, late.bytes)).toBe(200)
+  const again = [
+    await expecting(200, submit(api, id, { 'idempotency-key': '"once"' })),
+    await expecting(200, submit(api, id)),
+    await expecting(200, submit(api, id, { 'idempotency-key': 'twice' })),
+  ]
+  expect(new Set(again.map((answer) => textAt(answer.body, 'case_id')))).toEqual(caseIds)
+  expect(replayedOf(again)).toEqual(['true', null, null])
+
+  const ended = await endOfOne(id)
+  expect(await sentToProvider(photo.sha256, late.sha256)).toEqual([photo.sha256])
+  expect(await shaOf(textAt(ended, 'images', 0, 'download_url'))).toBe(photo.sha256)
+  const last = await expecting(200, submit(api, id, { 'idempotency-key': 'once' }))
+  expect([withoutSignatures(last.body), ...replayedOf([last])]).toEqual([withoutSignatures(ended), 'true'])
+})
+
+test('twenty submits at once with a key each are one', async () => {
+  const photo = await photograph()
+  const { id, answers } = await submittedAtOnce(photo, (place) => `each-${place}`)
+  expect(replayedOf(answers)).toEqual(answers.map(() => null))
+  await endOfOne(id)
   expect(await sentToProvider(photo.sha256)).toEqual([photo.sha256])
-  await webhookAbout(receiver, id)
-  // A whole run of a later assessment gives enough time for a wrong second webhook.
-  await webhookAbout(
-    receiver,
-    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
-  )
-  expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
 test('a submit is refused for another version in If-Match, a repeat is not', async () => {
@@ -451,10 +434,19 @@ test('a submit accepts no body, and either all images are declared or all are se
 })
 
 test('a submit of an inline assessment returns it unchanged', async () => {
-  const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
+  const id = await requestAssessment(api, assessmentBody(consented, [await photograph()]))
   const { body } = await expecting(200, submit(api, id))
   expect(['processing', 'completed']).toContain(at(body, 'status'))
   expect(refusalOf(await submit(api, unknownId))).toEqual([404, 'not-found', undefined])
+})
+
+test('a submit repeated at once makes one webhook', async () => {
+  expect(atOnce).toHaveLength(2)
+  for (const id of atOnce) await webhookAbout(receiver, id)
+  // A whole run of a later assessment gives enough time for a wrong second webhook.
+  const body = assessmentBody(await registerPatient(api), [await photograph()])
+  await webhookAbout(receiver, await requestAssessment(api, body))
+  for (const id of atOnce) expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
 test('every answer is documented', async () => {
