@@ -80,6 +80,18 @@ it.each(['/openapi.json', '/docs/json', '/docs/yaml'])('%s is serialised once', 
   expect(answering).toBeLessThan(serialising)
 })
 
+it('another method of a path is answered with 405 and the methods of the path', async () => {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const known = Object.keys(operations).map((method) => method.toUpperCase())
+    for (const method of (['PUT', 'PATCH', 'DELETE', 'GET', 'POST'] as const).filter((one) => !known.includes(one))) {
+      const answer = await t.app.inject({ method, url: path.replaceAll(/\{\w+\}/g, thingId) })
+      expect([method, path, answer.statusCode, answer.json().code]).toEqual([method, path, 405, 'method-not-allowed'])
+      const allowed = String(answer.headers['allow']).split(', ')
+      expect([path, ...allowed.filter((one) => one !== 'HEAD')]).toEqual([path, ...known.toSorted()])
+    }
+  }
+})
+
 describe('the document', () => {
   it('contains the bounds of headers', () => {
     const key = parameterOf('/v1/clinical-api/patients', 'post', 'idempotency-key')

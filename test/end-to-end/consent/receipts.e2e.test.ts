@@ -79,19 +79,13 @@ test('a receipt contains the record, its text and its time of issue, and is veri
   ])
 })
 
-test('an altered receipt, one of an unknown key, and a file that is not a receipt have different errors', async () => {
-  const keys = await publishedKeys()
+// `test/contracts/consent/receipt.unit.test.ts` has the codes of the other errors.
+test('an altered receipt ends the command with an error', async () => {
   const [head = '', payload = '', signature = ''] = textAt(answer, 'receipt').split('.')
   const withdrawn = Buffer.from(payload, 'base64url').toString('utf8').replace('"granted"', '"withdrawn"')
-  const ended = [
-    await verify([head, Buffer.from(withdrawn).toString('base64url'), signature].join('.'), keys),
-    await verify(JSON.stringify(answer), '{"keys":[]}'),
-    await verify('no receipt', keys),
-    await verify(JSON.stringify(answer), 'no keys'),
-  ]
-  expect(ended.map(({ code }) => code)).toEqual([5, 4, 3, 1])
-  expect(ended.map(({ out }) => out)).toEqual(['', '', '', ''])
-  expect(new Set(ended.map(({ err }) => err)).size).toBe(4)
+  const altered = [head, Buffer.from(withdrawn).toString('base64url'), signature].join('.')
+  const { code, out, err } = await verify(altered, await publishedKeys())
+  expect([code, out, err]).toEqual([5, '', expect.stringMatching(/./)])
 })
 
 test('another organisation gets no receipt', async () => {

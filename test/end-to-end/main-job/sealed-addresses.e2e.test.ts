@@ -22,6 +22,8 @@ let stranger: ApiClient
 let host: ImageHost
 let patientId: string
 let strangersPatientId: string
+/** Its images came in the body of the request. */
+let inline: Job
 /** The organisations of this file's platform. A real event store contains the events of other files, too. */
 let organisations: readonly string[]
 
@@ -34,6 +36,7 @@ beforeAll(async () => {
   patientId = await consentedPatient(api, await createConsentTerms(api, own.org_id ?? ''))
   strangersPatientId = await consentedPatient(stranger, await createConsentTerms(stranger, other.org_id ?? ''))
   host = await startImageHost((await photograph()).bytes)
+  inline = await inlineJob(api, patientId)
 })
 afterAll(async () => {
   await platform.stop()
@@ -102,7 +105,6 @@ const usable =
   /X-Amz-(?:Signature|Credential|Security-Token)|[?&](?:Signature|Expires|sig|se|X-Goog-Signature)=|canary/i
 
 test('no event on any stream or channel contains a usable address of an image', async () => {
-  const inline = await inlineJob(api, patientId)
   const slot = await slotJob()
   const foreign = `${host.address()}?Signature=canary&Expires=4070908800`
   expect(await successor(api, supersede(api, inline, { presignedUrl: foreign }))).toMatchObject({ status: 'completed' })
@@ -132,7 +134,6 @@ test('no event on any stream or channel contains a usable address of an image', 
 })
 
 test('the platform signs no address of a caller, so an unsigned one of another organisation gives no access', async () => {
-  await inlineJob(api, patientId)
   const requests = (await eventsOf(platform.process.credentials.eventstore_url ?? '', 'ai_review.events')).filter(
     (event) => event.type === 'ai_review.requested' && isOfThisFile(event),
   )

@@ -14,7 +14,6 @@ import {
   registerPatient,
   requestAssessment,
 } from '../../support/main-job.ts'
-import { startOutsideServer, type OutsideServer } from '../../support/process-world.ts'
 import { waitFor, type PlatformInUse } from '../../support/platform.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
@@ -26,6 +25,7 @@ let status = 204
 let path: string
 let secret: string
 let publicKeyId: string
+let patientId: string
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver(() => status)
@@ -33,6 +33,7 @@ beforeAll(async () => {
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   await createConsentTerms(api, platform.process.credentials.org_id)
+  patientId = await registerPatient(api)
   const body = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   path = `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`
@@ -72,11 +73,11 @@ async function isSignedByKey(headers: Readonly<Record<string, string>>, body: st
 }
 
 /** The delivery about an assessment that ends without consent. */
-async function ofAnAssessment(of = path): Promise<string> {
-  const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
+async function ofAnAssessment(): Promise<string> {
+  const assessmentId = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   await endOf(api, assessmentId)
   return waitFor(`a delivery about ${assessmentId}`, async () => {
-    const { body } = await expecting(200, api.call(`${of}/deliveries`))
+    const { body } = await expecting(200, api.call(`${path}/deliveries`))
     const found = (at(body, 'data') as unknown[]).find((one) => at(one, 'assessment_id') === assessmentId)
     return found === undefined ? undefined : textAt(found, 'id')
   })
@@ -149,94 +150,6 @@ test('a recovery after an outage of the receiver sends each delivery once more',
     deliveries: 0,
     has_more: false,
   })
-})
-
-test('disabling a subscription ends its pending deliveries, and a recovery after enabling sends them', async () => {
-  const since = new Date().toISOString()
-  status = 500
-  const id = await ofAnAssessment()
-  await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'disabled' } }))
-  expect(['cancelled', 'failed']).toContain(at(await ended(id), 'status'))
-  for (const [rest, body] of [
-    ['/test', undefined],
-    [`/deliveries/${id}/redeliver`, undefined],
-    ['/recover', { since }],
-  ] as const) {
-    const refused = await api.call(`${path}${rest}`, { method: 'POST', ...(body === undefined ? {} : { body }) })
-    expect([rest, refused.status, at(refused.body, 'code')]).toEqual([rest, 409, 'webhook-subscription-disabled'])
-  }
-  status = 204
-  await expecting(200, api.call(path, { method: 'PATCH', body: { status: 'active' } }))
-  await expecting(202, api.call(`${path}/recover`, { body: { since } }))
-  await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
-})
-
-test('a delivery requested during an attempt, after a disabling and enabling, is sent once more, and its key is not used up before', async () => {
-  const { promise: answer, resolve: refuse } = Promise.withResolvers<{ status: number }>()
-  const hanging: OutsideServer = await startOutsideServer(() => (hanging.asked.length === 1 ? answer : { status: 204 }))
-  const made = await expecting(
-    201,
-    api.call('/v1/clinical-api/webhook-subscriptions', {
-      body: { url: hanging.url, event_types: ['assessment.failed'] },
-    }),
-  )
-  const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
-  const id = await ofAnAssessment(own)
-  await waitFor('the first attempt', () => (hanging.asked.length === 1 ? true : undefined))
-  for (const status of ['disabled', 'active'])
-    await expecting(200, api.call(own, { method: 'PATCH', body: { status } }))
-  const again = () =>
-    expecting(
-      202,
-      api.call(`${own}/deliveries/${id}/redeliver`, { method: 'POST', headers: { 'idempotency-key': 'amid' } }),
-    )
-  expect(at((await again()).body, 'status')).toBe('pending')
-  refuse({ status: 500 })
-  // The pending delivery is cancelled after the lease of its attempt has ended.
-  const delivered = await waitFor(
-    'the delivery',
-    async () => {
-      const { body } = await api.call(`${own}/deliveries/${id}`)
-      return at(body, 'status') === 'delivered' ? body : undefined
-    },
-    90_000,
-  )
-  expect(outcomesOf(delivered)).toEqual([
-    [500, 'http_status'],
-    [204, null],
-  ])
-  const repeated = await again()
-  expect([at(repeated.body, 'status'), repeated.headers.get('idempotency-replayed'), hanging.asked.length]).toEqual([
-    'delivered',
-    'true',
-    2,
-  ])
-  await expecting(204, api.call(own, { method: 'DELETE' }))
-  await hanging.close()
-}, 150_000)
-
-test('a delivery to a paused endpoint is listed as pending, with the time from which it is due', async () => {
-  const busy = await startOutsideServer(() => ({ status: 503, headers: { 'retry-after': '600' } }))
-  const made = await expecting(
-    201,
-    api.call('/v1/clinical-api/webhook-subscriptions', { body: { url: busy.url, event_types: ['assessment.failed'] } }),
-  )
-  const own = `/v1/clinical-api/webhook-subscriptions/${textAt(made.body, 'id')}`
-  const refused = await ofAnAssessment(own)
-  await waitFor('the pause', async () =>
-    (at((await api.call(`${own}/deliveries/${refused}`)).body, 'attempts') as unknown[]).length === 1
-      ? true
-      : undefined,
-  )
-
-  const id = await ofAnAssessment(own)
-  const { body } = await expecting(200, api.call(`${own}/deliveries/${id}`))
-  expect(body).toMatchObject({ id, status: 'pending', attempts: [], next_attempt_at: at(body, 'created_at') })
-  const listed = await expecting(200, api.call(`${own}/deliveries?status=pending`))
-  expect((at(listed.body, 'data') as unknown[]).map((one) => at(one, 'id'))).toEqual([id, refused])
-  expect(busy.asked).toHaveLength(1)
-  await expecting(204, api.call(own, { method: 'DELETE' }))
-  await busy.close()
 })
 
 test('every answer is documented', async () => {

@@ -4,31 +4,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import {
-  assessmentBody,
-  createConsentTerms,
-  expecting,
-  photograph,
-  registerPatient,
-  requestAssessment,
-  webhookAbout,
-} from '../../support/main-job.ts'
-import { type PlatformInUse } from '../../support/platform.ts'
+import { expecting } from '../../support/main-job.ts'
+import { waitFor, type PlatformInUse } from '../../support/platform.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 let platform: PlatformInUse
 let api: ApiClient
 let receiver: WebhookReceiver
 let path: string
-let patientId: string
 const secrets: string[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
   platform = await joinSharedPlatform()
   api = await platform.connect()
-  await createConsentTerms(api, platform.process.credentials.org_id)
-  patientId = await registerPatient(api)
   const body = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscribed = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   path = `/v1/clinical-api/webhook-subscriptions/${textAt(subscribed.body, 'id')}`
@@ -40,9 +29,10 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** The webhook about an assessment that fails without consent. */
+/** A test is signed like the webhook about an assessment. */
 async function webhook(): Promise<ReceivedWebhook> {
-  return webhookAbout(receiver, await requestAssessment(api, assessmentBody(patientId, [await photograph()])))
+  const id = textAt((await expecting(202, api.call(`${path}/test`, { method: 'POST' }))).body, 'id')
+  return waitFor(`the webhook ${id}`, () => receiver.received.find(({ headers }) => headers['webhook-id'] === id))
 }
 
 async function rotate(graceSeconds: number): Promise<void> {
