@@ -17,6 +17,7 @@ import {
   releaseMembership,
   revokeMembership,
   type AssignRole,
+  type LostAssignment,
   type RevokeMembership,
 } from './role-assignments.ts'
 
@@ -71,23 +72,35 @@ export async function assignRoleFirst(
   return { roleId }
 }
 
-/** Confirms the assignment if the user's stream has the membership, and releases it otherwise. */
+/**
+ * Confirms the assignment if the user's stream has the membership, and releases it otherwise. The membership with which
+ * the user was created is assigned again if it was released meanwhile.
+ */
 export async function resolveMembership(
   { store, now }: CommandDependencies,
-  membership: Omit<MembershipOf, 'userId'>,
+  membership: Omit<MembershipOf, 'userId'> & Pick<AssignRole, 'changedBy'>,
   user: UserState,
   context: CommandContext,
 ): Promise<Executed<OrganisationRolesState, OrganisationRolesEvent>> {
-  const { membershipId, organisationId } = membership
+  const { membershipId, organisationId, changedBy } = membership
   const command = { membershipId, organisationId, now: now() }
   const isConfirmed = isMember(user, membership)
   const holdId = isConfirmed ? user.holdId : null
+  const lost = isConfirmed ? lostWith(user, membershipId, changedBy) : null
   return execute(
     store,
     organisationRoles.of(organisationId),
-    (state) => (isConfirmed ? confirmMembership({ ...command, holdId }, state) : releaseMembership(command, state)),
+    (state) =>
+      isConfirmed ? confirmMembership({ ...command, holdId, lost }, state) : releaseMembership(command, state),
     named(context, isConfirmed ? 'confirm' : 'release', membership),
   )
+}
+
+/** Only the key of the user's creation is known here. A request that adds a membership later is answered with a conflict. */
+function lostWith(user: User, membershipId: string, changedBy: string): LostAssignment | null {
+  const membership = user.memberships.get(membershipId)
+  if (membership?.addedAt !== user.createdAt) return null
+  return { userId: user.userId, roleId: membership.firstRoleId, fingerprint: user.fingerprint, changedBy }
 }
 
 /** The user's stream has the membership. */

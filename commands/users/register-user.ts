@@ -69,7 +69,7 @@ export async function registerUser(
   async function repeat(): Promise<Registered> {
     const start = { userId, attemptId: userId, fingerprint, changedBy, leaseUntil: now(), now: now() }
     const done = await execute(store, target, (state) => answering(startRegistration(start, state)), named('repeat'))
-    if (membership !== null) await resolveMembership(deps, membership, done.state, context)
+    if (membership !== null) await resolveMembership(deps, { ...membership, changedBy }, done.state, context)
     return { ...done, state: createdUser(done.state) }
   }
 }

@@ -12,7 +12,7 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import type { ReservationResult } from '../../engine/commands/reservations.ts'
-import { assignRoleFirst, isMember, resolveMembership } from './organisation-membership.ts'
+import { assignRoleFirst, resolveMembership } from './organisation-membership.ts'
 import {
   abandonRegistration,
   createUser,
@@ -87,16 +87,7 @@ export async function attemptRegistration(
   } finally {
     const { state } = await store.load(target)
     // A repeat of the same key has the same claim, and its attempt may still complete. The process resolves the claim later.
-    if (state.status !== 'registering') await resolveClaim(state)
-  }
-
-  async function resolveClaim(user: UserState): Promise<void> {
-    if (assign === null) return
-    const { state: organisation } = await resolveMembership(deps, assign, user, context)
-    if (!isMember(user, assign) || organisation.assignments.has(assign.membershipId)) return
-    // A failed request of the same key released the claim after this one had found it.
-    await assignRoleFirst(deps, assign, named('again'))
-    await resolveMembership(deps, assign, user, named('again'))
+    if (assign !== null && state.status !== 'registering') await resolveMembership(deps, assign, state, context)
   }
 
   async function complete(roleId: string | undefined): Promise<Registered> {

@@ -50,14 +50,37 @@ export interface MembershipCommand {
   readonly now: Date
 }
 
-/** After the user's own append. `holdId` is the hold that the user had at that append. */
+/** What is needed to assign a role again that was released. */
+export type LostAssignment = Pick<AssignRole, 'userId' | 'fingerprint' | 'changedBy'> & { readonly roleId: string }
+
+export interface ConfirmMembership extends MembershipCommand {
+  /** The hold that the user had at its append. */
+  readonly holdId: string | null
+  /** Null: an assignment that is gone stays so. */
+  readonly lost: LostAssignment | null
+}
+
+/**
+ * After the user's own append. An earlier request of the same key, or the process in its place, may have released the
+ * assignment after the request of that append had found it. Then it is assigned again, unless it was revoked, or the
+ * role or the place of the user's one membership is gone.
+ */
 export function confirmMembership(
-  { now, holdId, ...command }: MembershipCommand & { readonly holdId: string | null },
+  { now, holdId, lost, ...command }: ConfirmMembership,
   state: OrganisationRolesState,
 ): Decision<OrganisationRolesEvent> {
-  const claim = state.assignments.get(command.membershipId)
-  if (claim === undefined || claim.isConfirmed) return []
-  return [{ type: 'MembershipConfirmed', data: { ...ofUser(command, claim), holdId, confirmedAt: now.toISOString() } }]
+  const { membershipId } = command
+  const claim = state.assignments.get(membershipId)
+  if (claim?.isConfirmed === true) return []
+  const at = now.toISOString()
+  const confirmed = ({ userId }: Pick<RoleAssignment, 'userId'>): OrganisationRolesEvent => ({
+    type: 'MembershipConfirmed',
+    data: { ...command, userId, holdId, confirmedAt: at },
+  })
+  if (claim !== undefined) return [confirmed(claim)]
+  if (lost === null || state.revoked.has(membershipId) || !state.roles.has(lost.roleId)) return []
+  if (assignmentOf(state, lost.userId) !== undefined) return []
+  return [{ type: 'MembershipRoleAssigned', data: { ...command, ...lost, assignedAt: at } }, confirmed(lost)]
 }
 
 /** Ends an assignment whose membership the user's stream does not have. */

@@ -26,7 +26,7 @@ type MembershipTodo = Todo<Static<typeof MembershipPayload>>
 export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (todo, deps, step) => {
   const { store } = deps
   const { key: membershipId, payload } = todo
-  const { userId } = payload
+  const { userId, changedBy } = payload
   const organisationId = tenantOfFact(payload.organisationId)
   const target = users.of(userId)
   const { state: before } = await store.load(target)
@@ -34,7 +34,7 @@ export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (tod
   if (until !== null) return { kind: 'wait', until }
   const abandon = { attemptId: null, reason: 'lease-ended', now: step.now() } as const
   const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
-  const resolved = await resolveMembership(deps, { membershipId, organisationId }, user, todo.attempt())
+  const resolved = await resolveMembership(deps, { membershipId, organisationId, changedBy }, user, todo.attempt())
   if (resolved.state.assignments.has(membershipId)) return { kind: 'done', position: resolved.position }
   const removed = await remove(todo, deps, step)
   return { kind: 'done', position: removed ?? resolved.position }

@@ -8,6 +8,8 @@ export type AccountState = DataOf<UserEvent, 'UserAccountAligned'>['account']
 export interface UserMembership {
   readonly membershipId: string
   readonly organisationId: TenantId
+  /** The role that it began with. */
+  readonly firstRoleId: string
   readonly addedAt: string
   /** By product id. */
   readonly products: ReadonlyMap<string, { readonly productAccessId: string; readonly grantedAt: string }>
@@ -128,10 +130,10 @@ function changed(user: User, event: Change): User {
     case 'UserErased':
       return { ...user, erasure: user.erasure && { ...user.erasure, reached: 'completed' } }
     case 'UserMembershipAdded': {
-      const { membershipId, organisationId, addedAt } = event.data
+      const { membershipId, organisationId, roleId: firstRoleId, addedAt } = event.data
       // The organisation's stream allows one membership, so an older one is only left over from a removal.
       const others = [...user.memberships].filter(([, other]) => other.organisationId !== organisationId)
-      const added = { membershipId, organisationId, addedAt, products: new Map() }
+      const added = { membershipId, organisationId, firstRoleId, addedAt, products: new Map() }
       return { ...user, memberships: new Map([...others, [membershipId, added]]) }
     }
     case 'UserMembershipRemoved': {

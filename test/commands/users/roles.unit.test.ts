@@ -258,6 +258,32 @@ describe('a role with auth:admin', () => {
   })
 })
 
+describe('the confirmation of an assignment that was released', () => {
+  const lost = { userId, roleId, fingerprint: null, changedBy }
+  const releasedOnce = [roleFact('RoleCreated'), assigned(), roleFact('MembershipReleased')] as const
+  const confirm = { ...membership, holdId: null, lost }
+
+  test('assigns it again', () => {
+    given(organisationRoles, ...releasedOnce)
+      .when(confirmMembership, confirm)
+      .thenEvents([
+        assigned({ fingerprint: null, changedBy, assignedAt: at(60) }),
+        roleFact('MembershipConfirmed', { confirmedAt: at(60) }),
+      ])
+  })
+
+  test.each([
+    ['it was revoked', [roleFact('RoleCreated'), assigned(), confirmed, roleFact('MembershipRevoked')], lost],
+    ['the role is gone', [...releasedOnce, roleFact('RoleDeleted')], lost],
+    ['the user has another membership', [...releasedOnce, assigned({ membershipId: otherMembership })], lost],
+    ['nobody knows what it was', releasedOnce, null],
+  ])('is none if %s', (_, facts, known) => {
+    given(organisationRoles, ...facts)
+      .when(confirmMembership, { ...confirm, lost: known })
+      .thenEvents([])
+  })
+})
+
 describe('holds', () => {
   const hold = { ...membership, holdId: userIds.hold }
   const second = '00000000-0000-4000-8000-000000000092'
@@ -276,7 +302,7 @@ describe('holds', () => {
 
   test('a hold that comes before the confirmation stays', () => {
     const after = given(organisationRoles, roleFact('RoleCreated'), assigned(), roleFact('MembershipHeld'))
-      .when(confirmMembership, { ...membership, holdId: null })
+      .when(confirmMembership, { ...membership, holdId: null, lost: null })
       .thenEvents([roleFact('MembershipConfirmed', { confirmedAt: at(60) })])
     expect(after.assignments.get(membershipId)).toMatchObject({ isConfirmed: true, holds: new Set([userIds.hold]) })
   })

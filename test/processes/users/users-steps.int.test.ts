@@ -7,6 +7,7 @@ import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import { endOrganisationMembership, resolveMembership } from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
 import type { RegisterUser } from '../../../commands/users/registration-attempt.ts'
+import { userDetailOf } from '../../../commands/users/user-records.ts'
 import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
 import { IdentityProviderUnavailableError, type IdentityProvider } from '../../../contracts/users/identity-provider.ts'
 import { createPool } from '../../../platform/database/database.ts'
@@ -129,21 +130,47 @@ describe('a registration', () => {
     expect(await finish()).toMatchObject({ status: 'active' })
   })
 
-  test('keeps its membership if a failed request of the same key releases the claim late', async () => {
-    const routes = withProvider(world.routes, {
-      create: async (account, signal) => {
-        const created = await world.routes.identityProvider.create(account, signal)
-        const release = {
-          membershipId: user.membership?.membershipId ?? '',
-          organisationId: organisation.organisationId,
-        }
-        await resolveMembership(world.routes, release, { status: 'absent' }, contextOf(world))
-        return created
-      },
+  describe('whose claim a failed request of the same key releases late', () => {
+    const routes = () =>
+      withProvider(world.routes, {
+        create: async (account, signal) => {
+          const created = await world.routes.identityProvider.create(account, signal)
+          const { organisationId } = organisation
+          const release = { membershipId: user.membership?.membershipId ?? '', organisationId, changedBy: randomUUID() }
+          await resolveMembership(world.routes, release, { status: 'absent' }, contextOf(world))
+          return created
+        },
+      })
+    const expectMember = async () => {
+      const state = await finish()
+      expect('memberships' in state && state.memberships.size).toBe(1)
+    }
+
+    test('keeps its membership', async () => {
+      expect(await register(routes())).toBe(null)
+      await expectMember()
     })
-    expect(await register(routes)).toBe(null)
-    const state = await finish()
-    expect('memberships' in state && state.memberships.size).toBe(1)
+
+    const dyingBeforeItConfirms = async () => {
+      const process = mortal(routes(), 8)
+      await expect(registerUser(process.deps, user, contextOf(world))).rejects.toBeInstanceOf(KilledError)
+      expect(process.killedBefore()).toBe('role: MembershipRoleAssigned, MembershipConfirmed')
+    }
+
+    test('keeps its membership if the process ends it', async () => {
+      await dyingBeforeItConfirms()
+      await expectMember()
+    })
+
+    test('answers a repeat of its key with the membership', async () => {
+      await dyingBeforeItConfirms()
+      const { state } = await registerUser(world.routes, user, contextOf(world))
+      const { organisationId } = organisation
+      expect((await userDetailOf(world.routes, state, organisationId)).memberships).toMatchObject([
+        { id: user.membership?.membershipId, organisationId, roleId: organisation.roleId },
+      ])
+      await expectMember()
+    })
   })
 
   test('that the provider refuses leaves nothing', async () => {
