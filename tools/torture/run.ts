@@ -134,16 +134,18 @@ async function onStage(
   const loaded = await startLoad(stage, options, files, portOf(receiver))
   closers.push(() => loaded.kill())
 
-  await sleep(calmMs, undefined, { signal })
+  // Strikes without load, or without a receiver, would show nothing.
+  const whole = AbortSignal.any([signal, loaded.lost, receiver.lost])
+  await sleep(calmMs, undefined, { signal: whole })
   const fail: Weapons['fail'] = options.fail ?? (async ({ fault }) => (fault && stage.cluster?.begin(fault)) ?? nothing)
   const backups = new Backups(stage, { count: options.backups, strikes: schedule.length, seed })
   closers.push(() => backups.made().catch(() => undefined))
-  const kills = await strikeAll({ stage, followers, fail }, schedule, signal, (strike, index) => {
+  const kills = await strikeAll({ stage, followers, fail }, schedule, whole, (strike, index) => {
     say(`strike ${index + 1} of ${schedule.length}, ${describeStrike(strike)}`)
     backups.beside(index, signal)
   })
   await backups.made()
-  await sleep(calmMs, undefined, { signal })
+  await sleep(calmMs, undefined, { signal: whole })
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
   const left = await untilQuiet(follower.facts, quietLimitMs, signal)

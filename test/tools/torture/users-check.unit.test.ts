@@ -53,6 +53,19 @@ describe('the check of users', () => {
     expect(usersUnderWay(log)).toEqual([])
   })
 
+  test('finds a new user who lost a membership that was released, not revoked', () => {
+    const [at, ofUser] = ['2026-03-01T09:00:00.000Z', { membershipId: 'm-u1', userId: 'u1' }]
+    const log = [
+      assigned('u1'),
+      inRoles('MembershipReleased', 'u1'),
+      ['user-u1', 'UserCreated', { userId: 'u1', createdAt: at }],
+      ['user-u1', 'UserMembershipAdded', { ...ofUser, addedAt: at }],
+    ] as const
+    const removed = ['user-u1', 'UserMembershipRemoved', ofUser] as const
+    expect(said(...log, removed)).toEqual(['a new user who lost a membership that nobody revoked'])
+    expect(said(...log, assigned('u1'), inRoles('MembershipRevoked', 'u1'), removed)).toEqual([])
+  })
+
   test.each<readonly [string, readonly ExampleEvent[], readonly string[]]>([
     [
       'a membership that only the organisation has',

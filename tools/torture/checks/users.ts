@@ -12,6 +12,7 @@ interface Assignment {
 
 /** A user as its own stream has it. */
 interface User {
+  readonly createdAt: string
   /** The hold of a user who is not active. */
   holdId: string | null
   readonly memberships: Set<string>
@@ -21,6 +22,8 @@ interface User {
 class Members {
   readonly assignments = new Map<string, Assignment>()
   readonly users = new Map<string, User>()
+  /** Memberships with which users were created and which nobody revoked. */
+  readonly #first = new Set<string>()
   readonly #underWay = new Set<string>()
   readonly #administering = new Set<string>()
 
@@ -41,8 +44,10 @@ class Members {
       case 'MembershipRoleChanged':
         if (assignment !== undefined) assignment.roleId = text(fact, 'roleId')
         return undefined
-      case 'MembershipReleased':
       case 'MembershipRevoked':
+        this.#first.delete(membershipId)
+        return void this.assignments.delete(membershipId)
+      case 'MembershipReleased':
         return void this.assignments.delete(membershipId)
       case 'MembershipHeld':
         return void assignment?.holds.add(holdId)
@@ -55,8 +60,13 @@ class Members {
         return void this.#underWay.delete(userId)
       case 'UserCreated':
         this.#underWay.delete(userId)
-        return void this.users.set(userId, { holdId: null, memberships: new Set() })
+        return void this.users.set(userId, {
+          createdAt: text(fact, 'createdAt'),
+          holdId: null,
+          memberships: new Set(),
+        })
       case 'UserMembershipAdded':
+        if (text(fact, 'addedAt') === user?.createdAt) this.#first.add(membershipId)
         return void user?.memberships.add(membershipId)
       case 'UserMembershipRemoved':
         return void user?.memberships.delete(membershipId)
@@ -76,6 +86,11 @@ class Members {
     return [...this.assignments.values()].filter(
       (one) => one.stream === stream && one.isConfirmed && one.holds.size === 0 && this.#administering.has(one.roleId),
     ).length
+  }
+
+  /** Whether the event takes a user the membership that it was created with, and nobody revoked that. */
+  takesFirst(fact: Fact): boolean {
+    return fact.type === 'UserMembershipRemoved' && this.#first.has(text(fact, 'membershipId'))
   }
 
   /** What the streams of users and of organisations disagree about, or have not finished. */
@@ -114,8 +129,9 @@ export function usersUnderWay(log: readonly Fact[]): readonly string[] {
 }
 
 /**
- * Both streams of a membership have it or neither, an organisation keeps an active administrator once it has one, and
- * holds are on the memberships of inactive users only.
+ * Both streams of a membership have it or neither, a user keeps the membership that it was created with until somebody
+ * revokes it, an organisation keeps an active administrator once it has one, and holds are on the memberships of inactive
+ * users only.
  */
 export function checkUsers(log: readonly Fact[]): Checked {
   const members = new Members()
@@ -125,6 +141,8 @@ export function checkUsers(log: readonly Fact[]): Checked {
     members.follow(fact)
     if (before > 0 && members.administratorsOf(fact.stream) === 0)
       findings.push({ what: 'an organisation without an active administrator', where: placeOf(fact) })
+    if (members.takesFirst(fact))
+      findings.push({ what: 'a new user who lost a membership that nobody revoked', where: placeOf(fact) })
   }
   findings.push(...members.unfinished())
   const examined = members.users.size

@@ -9,6 +9,8 @@ import { at } from '../../../app/demo/members.ts'
 export interface Outside {
   /** Its ready message. */
   readonly ready: unknown
+  /** Aborts when the process ends by itself. */
+  readonly lost: AbortSignal
   /** Sends SIGTERM and resolves with its last message. Rejects on another exit code than 0. */
   finish(): Promise<unknown>
   /** Kills the process. */
@@ -29,18 +31,28 @@ export async function startOutside(
   })
   child.stdin.on('error', () => undefined)
   const exited = once(child, 'exit')
+  const lost = new AbortController()
+  let isEnding = false
+  child.once('exit', (code, signal) => {
+    if (!isEnding) lost.abort(new Error(`${name} ended by itself, with ${code ?? signal}`))
+  })
   const said = linesOf(child)
   const ready = await Promise.race([said.next(), exited.then(() => Promise.reject(new Error(`${name} did not start`)))])
   return {
     ready: ready.value,
+    lost: lost.signal,
     async finish() {
+      isEnding = true
       child.kill('SIGTERM')
       const last = await said.next()
       await exited
       if (child.exitCode !== 0) throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}`)
       return last.value
     },
-    kill: () => void child.kill('SIGKILL'),
+    kill() {
+      isEnding = true
+      child.kill('SIGKILL')
+    },
   }
 }
 
