@@ -9,7 +9,7 @@ import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import { fixedKeys } from '../golden-events/golden-file.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let node: TestEventStore
@@ -17,7 +17,7 @@ let store: EventStore
 let database: FreshDatabase
 let pool: Pool
 beforeAll(async () => {
-  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
+  ;[node, database] = await Promise.all([hostedEventStore(), freshDatabase()])
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
   pool = createPool({ url: database.url, max: 4 })
   await ensureRuntimeSchema(pool)

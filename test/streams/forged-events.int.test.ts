@@ -13,7 +13,7 @@ import { createRelay, type Relay } from '../../engine/relay/relay.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../engine/projections/runner.ts'
 import { UndecodableEventError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 import {
   closed,
@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 // A forged event stays in the log, so each test has its own node.
 beforeEach(async () => {
-  node = await embeddedEventStore()
+  node = await hostedEventStore()
   store = await openTicketStore(node.url)
   outsider = EventStoreDBClient.connectionString(node.url)
   await say(store, own, opened('1'), renamed('1', 'second'))
@@ -130,7 +130,7 @@ async function plant(stream: string, events: readonly Stored[]): Promise<void> {
 
 /** Events that the platform wrote to the same stream earlier, copied to another node. */
 async function minted(stream: string, ...events: readonly TicketEvent[]): Promise<Stored[]> {
-  const quarry = await embeddedEventStore()
+  const quarry = await hostedEventStore()
   const writer = await openTicketStore(quarry.url)
   const reader = EventStoreDBClient.connectionString(quarry.url)
   try {

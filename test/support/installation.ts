@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../engine/store/event-store.ts'
 import { parseMasterKeys } from '../../platform/vault/master-keys.ts'
@@ -40,7 +40,7 @@ export function givenInstallation(): Installation {
   }
 
   beforeAll(async () => {
-    servers = await Promise.all([embeddedEventStore(), freshDatabase()])
+    servers = await Promise.all([hostedEventStore(), freshDatabase()])
   })
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close()

@@ -3,15 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { officialAddress } from '../official-address.ts'
 import { startEventStore } from '../start.ts'
+import { hostedEventStore, type TestEventStore } from './hosted-event-store.ts'
 
-/** An event store for one test file: a new embedded node, or the real server of `ESDB_URL`. */
-export interface TestEventStore {
-  readonly url: string
-  /** True for a real server: it is not empty and cannot be killed. */
-  readonly isReal: boolean
-  /** Folder of the embedded node's data. */
-  readonly dataDir: string
-  stop(): Promise<void>
+export { hostedEventStore, type TestEventStore }
+
+/** An embedded node in a process of its own. */
+export interface EmbeddedEventStore extends TestEventStore {
   /** SIGKILL, then a start with the same folder and port. */
   restart(): Promise<void>
   kill(): void
@@ -27,26 +24,18 @@ export const isRealEventStore = realEventStoreUrl !== ''
  */
 export const securedEventStoreUrl = officialAddress(process.env['ESDB_SECURED_URL'] ?? '')
 
-/** Starts an empty embedded node, unless `ESDB_URL` is set. */
+/** An empty hosted node, or with `ESDB_URL` the real server, which is not empty. */
 export async function freshEventStore(): Promise<TestEventStore> {
-  return isRealEventStore ? realEventStore(realEventStoreUrl) : embeddedEventStore()
+  return isRealEventStore ? { url: realEventStoreUrl, dataDir: '', stop: async () => {} } : hostedEventStore()
 }
 
-function realEventStore(url: string): TestEventStore {
-  const refuse = (): never => {
-    throw new Error('a real event store (ESDB_URL) cannot be killed by a test')
-  }
-  return { url, isReal: true, dataDir: '', stop: async () => {}, restart: async () => refuse(), kill: refuse }
-}
-
-/** Always an empty embedded node: for a whole installation, which shares no log. */
-export async function embeddedEventStore(): Promise<TestEventStore> {
+/** An empty embedded node that the test may kill, also with `ESDB_URL`. */
+export async function embeddedEventStore(): Promise<EmbeddedEventStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
   let node = await startEventStore({ dataDir })
   const { port, url } = node
   return {
     url,
-    isReal: false,
     dataDir,
     stop: async () => {
       await node.stop()

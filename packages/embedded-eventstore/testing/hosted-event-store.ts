@@ -3,8 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { TestEventStore } from './fresh-event-store.ts'
 import type { HostAnswer, HostRequest } from './node-host.ts'
+
+/** An event store for one test file. */
+export interface TestEventStore {
+  readonly url: string
+  /** Folder of an embedded node's data. Empty for a real server. */
+  readonly dataDir: string
+  stop(): Promise<void>
+}
 
 /** The nodes of this process, in one child. It ends with this process. */
 let host: ChildProcess | undefined
@@ -12,10 +19,11 @@ let asked = 0
 const waiting = new Map<number, PromiseWithResolvers<number>>()
 
 /**
- * An empty embedded node that nothing kills. All of them run in one child process, because the start of a process takes
- * more processor time than most test files cause in their node.
+ * An empty embedded node that nothing kills, also with `ESDB_URL`: for an installation, which shares no log. All of them
+ * run in one child process, because the start of a process takes more processor time than most test files cause in their
+ * node.
  */
-export async function hostedEventStore(): Promise<Pick<TestEventStore, 'url' | 'dataDir' | 'stop'>> {
+export async function hostedEventStore(): Promise<TestEventStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
   const port = await ask((id) => ({ id, open: dataDir }))
   return {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { workOnProjections } from '../../../app/operations/projection-worker.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
@@ -18,7 +18,7 @@ let node: TestEventStore
 let store: EventStore
 const logger = createLogger({ level: 'silent' })
 beforeAll(async () => {
-  ;[database, node] = await Promise.all([freshDatabase(), embeddedEventStore()])
+  ;[database, node] = await Promise.all([freshDatabase(), hostedEventStore()])
   pool = createPool({ url: database.url, max: 2 })
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
   await ensureRuntimeSchema(pool)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WorkSource } from '../../../app/operations/work-relation.ts'
 import { createOperations } from '../../../app/operations/operations.ts'
@@ -48,7 +48,7 @@ const filled = [
 ]
 
 beforeAll(async () => {
-  ;[database, node] = await Promise.all([freshDatabase(), embeddedEventStore()])
+  ;[database, node] = await Promise.all([freshDatabase(), hostedEventStore()])
   pool = createPool({ url: database.url, max: 6 })
   source = { pool, failedRetentionSeconds: 3_600 }
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordSecretUses } from '../../../app/operations/secret-uses.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
@@ -10,7 +10,7 @@ import { fixedKeys } from '../../golden-events/golden-file.ts'
 let node: TestEventStore
 let store: EventStore
 beforeAll(async () => {
-  node = await embeddedEventStore()
+  node = await hostedEventStore()
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
 })
 afterAll(async () => {

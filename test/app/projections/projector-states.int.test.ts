@@ -17,7 +17,7 @@ import { formatPosition, type Position } from '../../../platform/kit/positions.t
 import { fixedKeys } from '../../golden-events/golden-file.ts'
 import { accessLogFact } from '../../streams/access-log-facts.ts'
 import { consentTypeFact, ids, projectionFact } from '../../streams/facts.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let node: TestEventStore
@@ -28,7 +28,7 @@ let pool: Pool
 const places: Position[] = []
 
 beforeAll(async () => {
-  node = await embeddedEventStore()
+  node = await hostedEventStore()
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
   for (let count = 0; count < 5; count += 1) {
     const [commandId, consentTypeId] = [v4(), v4()]

@@ -11,7 +11,7 @@ import { openEventStore, type EventStore } from '../../../engine/store/event-sto
 import { importsOf, readSources } from '../../architecture/imports.ts'
 import { cutConnection, type CutConnection } from 'embedded-eventstore/cut-connection'
 import { consentPublicFact } from '../../streams/channel-facts.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
@@ -31,7 +31,7 @@ let asked: ConsentQuestion[]
 let service: () => Promise<ConsentAnswer> | ConsentAnswer
 
 beforeAll(async () => {
-  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
+  ;[node, database] = await Promise.all([hostedEventStore(), freshDatabase()])
   vault = await openVault({
     url: database.vaultUrl,
     masterKeys: parseMasterKeys(`test:${randomBytes(32).toString('base64')}`),

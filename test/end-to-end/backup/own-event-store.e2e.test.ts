@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { startEventStore } from 'embedded-eventstore'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
@@ -65,7 +65,7 @@ async function apiOf(platform: PlatformProcess): Promise<ApiClient> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'own-event-store-'))
   await mkdir(join(folder, 'copies'))
-  node = await embeddedEventStore()
+  node = await hostedEventStore()
   closing.push(() => node.stop())
   databases = await Promise.all([freshDatabase(), freshDatabase()])
   const original = await start('original', node.url, databases[0])
@@ -98,7 +98,7 @@ test('the command copies the event store, and a restore takes its copy', async (
 
   const withoutStore = await restore('', 'copy')
   expect([withoutStore.code, withoutStore.err]).toEqual([2, expect.stringContaining('ESDB_URL must lead to the event')])
-  const empty = await embeddedEventStore()
+  const empty = await hostedEventStore()
   closing.push(() => empty.stop())
   const tooOld = await restore(empty.url, 'copy')
   expect([tooOld.code, tooOld.err]).toEqual([2, expect.stringContaining(`before the position of the backup`)])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at } from '../../../app/demo/members.ts'
 import { requestToken, type ApiAnswer } from '../../support/raw-api.ts'
 import { PretendedCluster } from '../../../tools/torture/stage/pretended-cluster.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
 
@@ -11,7 +11,7 @@ let cluster: PretendedCluster
 let given: InProcessPlatform
 
 beforeAll(async () => {
-  store = await embeddedEventStore()
+  store = await hostedEventStore()
   cluster = await PretendedCluster.start(Number(new URL(store.url).port))
   given = await startInProcessPlatform({ ESDB_URL: cluster.url })
 })

@@ -8,8 +8,7 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
-import { freshEventStore, isRealEventStore } from 'embedded-eventstore/testing'
-import { hostedEventStore } from 'embedded-eventstore/testing/hosted'
+import { freshEventStore, hostedEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase } from '../../support/postgres.ts'
 
 /** Dependencies of commands: a node, a vault, and a clock that only the test moves. */
@@ -36,10 +35,7 @@ export interface DecisionWorldOptions {
 }
 
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
-  const [node, database] = await Promise.all([
-    isRealEventStore && !hasOwnNode ? freshEventStore() : hostedEventStore(),
-    freshDatabase(),
-  ])
+  const [node, database] = await Promise.all([hasOwnNode ? hostedEventStore() : freshEventStore(), freshDatabase()])
   const masterKeys = `test:${randomBytes(32).toString('base64')}`
   let passedMs = 0
   // Postgres gives keys their age, so the vault counts from the real time.

@@ -9,7 +9,7 @@ import { sourceMember } from '../../../engine/relay/resume-point.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
-import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { embeddedEventStore, freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { breakConnections, freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, opened, openTicketStore, renamed, say, silentLogger } from '../projections/tickets.ts'
 
@@ -74,14 +74,14 @@ function start(options: Partial<RelayOptions<undefined>> = {}): Relay<undefined>
   return relay
 }
 
-async function published(): Promise<RecordedEvent[]> {
+async function published(from = store): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
-  for await (const event of store.readStream(stream, { skipForeign: true })) events.push(event)
+  for await (const event of from.readStream(stream, { skipForeign: true })) events.push(event)
   return events
 }
 
-async function openings(): Promise<string[]> {
-  return (await published())
+async function openings(from = store): Promise<string[]> {
+  return (await published(from))
     .filter(({ type }) => type === 'ticket.opened')
     .map(({ data }) => (data as { ticketId: string }).ticketId)
 }
@@ -194,13 +194,21 @@ describe('the relay', () => {
   })
 
   it('loses nothing while its node is killed again and again', async () => {
-    start()
-    for (let round = 0; round < 3; round += 1) {
-      await say(store, `ticket-${round}`, opened(String(round)))
-      if (!node.isReal) await node.restart()
+    const own = await embeddedEventStore()
+    const ownStore = await openTicketStore(own.url)
+    try {
+      start({ eventStore: ownStore })
+      for (let round = 0; round < 3; round += 1) {
+        await say(ownStore, `ticket-${round}`, opened(String(round)))
+        await own.restart()
+      }
+      await eventually(async () => expect(await openings(ownStore)).toEqual(['0', '1', '2']))
+      expect(await published(ownStore)).toHaveLength(6)
+    } finally {
+      await Promise.all(relays.splice(0).map((relay) => relay.close()))
+      await ownStore.close()
+      await own.stop()
     }
-    await eventually(async () => expect(await openings()).toEqual(['0', '1', '2']))
-    expect(await published()).toHaveLength(6)
   })
 
   it('stores its place after a long quiet stretch in the channel’s metadata, and keeps other members', async () => {

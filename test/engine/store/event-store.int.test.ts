@@ -12,7 +12,7 @@ import {
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { Appended, DomainEvent, Target, RecordedEvent } from '../../../engine/store/events.ts'
 import { comparePositions, type Position, type StreamRevision } from '../../../platform/kit/positions.ts'
-import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { freshEventStore, isRealEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
 
 const { catalogue, category, channel, fold, stream } = visitCategory()
@@ -159,7 +159,7 @@ describe('load and append', () => {
     await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await raw.deleteStream(name)
     // For a moment, a real server's writer uses the state before the delete, and the stream would stay hidden.
-    if (node.isReal) await sleep(500)
+    if (isRealEventStore) await sleep(500)
 
     expect(await store.load(uncached(name))).toEqual({ state: fold.initialState, revision: 'no_stream' })
     await expect(store.append(uncached(name), 'no_stream', [noted(4)], newContext())).rejects.toThrow(
@@ -377,7 +377,7 @@ describe('reading', () => {
     const { position } = await store.append({ fold, stream: name }, 0n, [noted(2)], newContext())
     await raw.setStreamMetadata(name, { maxCount: 10 })
 
-    if (!node.isReal) expect(await store.head({ streamPrefixes: [] })).toEqual(position)
+    if (!isRealEventStore) expect(await store.head({ streamPrefixes: [] })).toEqual(position)
     expect((await collected(store.readStream(name))).map(({ type }) => type)).toEqual(['VisitNoted', 'VisitNoted'])
   })
 

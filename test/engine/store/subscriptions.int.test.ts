@@ -2,24 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import type { Position } from '../../../platform/kit/positions.ts'
-import { freshEventStore, isRealEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import {
+  embeddedEventStore,
+  freshEventStore,
+  type EmbeddedEventStore,
+  type TestEventStore,
+} from 'embedded-eventstore/testing'
 import { MemoryKeys, newContext, noted, opened, openTestStore, until, visitCategory } from './fixtures.ts'
 
 const { catalogue, category, fold, stream } = visitCategory()
 const vault = new MemoryKeys()
 const filter = { streamPrefixes: [`${category}-org-`] }
-let node: TestEventStore
 let store: EventStore & AsyncDisposable
-
-beforeAll(async () => {
-  node = await freshEventStore()
-  store = await openTestStore({ url: node.url, catalogue, vault })
-})
-
-afterAll(async () => {
-  await store.close()
-  await node.stop()
-})
 
 function followAll(from: Position | 'start') {
   const seen: RecordedEvent[] = []
@@ -37,6 +31,16 @@ function followAll(from: Position | 'start') {
 }
 
 describe('subscriptions to a node', () => {
+  let node: TestEventStore
+  beforeAll(async () => {
+    node = await freshEventStore()
+    store = await openTestStore({ url: node.url, catalogue, vault })
+  })
+  afterAll(async () => {
+    await store.close()
+    await node.stop()
+  })
+
   test('a subscription to the log delivers old and new events, decrypted, in order', async () => {
     await store.append({ fold, stream: stream() }, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
     const { seen, subscription, stop } = followAll('start')
@@ -163,7 +167,17 @@ describe('subscriptions to a node', () => {
   })
 })
 
-describe.runIf(!isRealEventStore)('a node that is killed and restarted', () => {
+describe('a node that is killed and restarted', () => {
+  let node: EmbeddedEventStore
+  beforeAll(async () => {
+    node = await embeddedEventStore()
+    store = await openTestStore({ url: node.url, catalogue, vault })
+  })
+  afterAll(async () => {
+    await store.close()
+    await node.stop()
+  })
+
   test('loses no acknowledged append, stalls no subscription and delivers everything once and in order', async () => {
     const name = stream('restart')
     const { seen, subscription, stop } = followAll(await store.head({ streamPrefixes: [] }))

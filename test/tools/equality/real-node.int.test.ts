@@ -9,7 +9,7 @@ import { categoryOf } from '../../../engine/store/catalogue.ts'
 import { eventIdOf, type DomainEvent, type Fold } from '../../../engine/store/events.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { MemoryKeys } from '../../engine/store/fixtures.ts'
-import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { embeddedEventStore, type EmbeddedEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { allProjectors } from '../../../tools/equality/check.ts'
 import { opened } from '../../../engine/reads/opened.ts'
@@ -24,7 +24,7 @@ const namespace = '5e5c2b0c-7a51-5b6c-9d0a-0d3f3c1c4b10'
 const filter = { streamPrefixes: projectedStreams }
 const p = tableOf(patientsProjector, patientsTable, 'p')
 const keys = new MemoryKeys()
-let node: TestEventStore
+let node: EmbeddedEventStore
 let store: EventStore
 let database: FreshDatabase
 let pool: Pool

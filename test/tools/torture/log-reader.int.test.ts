@@ -1,10 +1,10 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { expect, test } from 'vitest'
 import { Follower, readWholeLog } from '../../../tools/torture/stage/log-reader.ts'
-import { embeddedEventStore } from 'embedded-eventstore/testing'
+import { hostedEventStore } from 'embedded-eventstore/testing'
 
 test('the log is read and followed at an address that begins with kurrentdb', async () => {
-  const node = await embeddedEventStore()
+  const node = await hostedEventStore()
   const writer = EventStoreDBClient.connectionString(node.url)
   const address = node.url.replace('esdb:', 'kurrentdb:')
   const follower = new Follower(address)

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startEventStore } from 'embedded-eventstore'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { hostedEventStore } from 'embedded-eventstore/testing'
 import { EventStoreUnavailableError } from '../../../engine/store/errors.ts'
 import { PretendedCluster, type ClusterFault } from '../../../tools/torture/stage/pretended-cluster.ts'
 import { newContext, noted, openTestStore, until, visitCategory } from '../../engine/store/fixtures.ts'
@@ -11,9 +8,8 @@ const { catalogue, fold, stream } = visitCategory()
 
 /** Two nodes, a store on them with short time limits, and a subscription to one stream. */
 async function onTwoNodes() {
-  const folder = await mkdtemp(join(tmpdir(), 'pretended-'))
-  const node = await startEventStore({ dataDir: folder })
-  const cluster = await PretendedCluster.start(node.port)
+  const node = await hostedEventStore()
+  const cluster = await PretendedCluster.start(Number(new URL(node.url).port))
   const store = await openTestStore({ catalogue, url: cluster.url, appendTimeoutMs: 300, appendBudgetMs: 60_000 })
   const target = { fold, stream: stream() }
   const seen: bigint[] = []
@@ -40,7 +36,6 @@ async function onTwoNodes() {
       await store.close()
       await cluster.close()
       await node.stop()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BACKWARDS, END, binaryEvent } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
+import { isRealEventStore } from '../../testing/fresh-event-store.ts'
 import { collect, contractStore, counted, emitted, failure, revisions } from './contract-store.ts'
 
-const { client, store, stream, append } = contractStore()
+const { client, stream, append } = contractStore()
 
 /**
  * Right after a delete a real server's writer may still use the old metadata. In most cases that ends when readers see
@@ -12,7 +13,7 @@ const { client, store, stream, append } = contractStore()
 async function softDelete(name: string): Promise<void> {
   await client().deleteStream(name)
   await expect.poll(async () => (await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
-  if (store().isReal) await sleep(500)
+  if (isRealEventStore) await sleep(500)
 }
 
 describe('soft delete', () => {

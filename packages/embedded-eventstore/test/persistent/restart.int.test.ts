@@ -6,11 +6,11 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
 } from '@eventstore/db-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { embeddedEventStore, type TestEventStore } from '../../testing/fresh-event-store.ts'
+import { embeddedEventStore, type EmbeddedEventStore } from '../../testing/fresh-event-store.ts'
 import { collect, counted, failure } from '../contract/contract-store.ts'
 import { SOON, TestConsumer, consumer, settings } from '../contract/persistent-consumer.ts'
 
-let store: TestEventStore
+let store: EmbeddedEventStore
 let client: EventStoreDBClient
 
 beforeEach(async () => {

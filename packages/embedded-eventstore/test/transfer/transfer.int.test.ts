@@ -10,7 +10,7 @@ import { eventLine, type TransferredEvent } from '../../transfer/exported-line.t
 import { readExport } from '../../transfer/export-file.ts'
 import { FILLER_EVENT, importStore } from '../../transfer/import.ts'
 import {
-  embeddedEventStore,
+  hostedEventStore,
   isRealEventStore,
   realEventStoreUrl,
   type TestEventStore,
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 
 async function freshStore(): Promise<string> {
-  const store = await embeddedEventStore()
+  const store = await hostedEventStore()
   stores.push(store)
   return store.url
 }
