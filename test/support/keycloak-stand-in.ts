@@ -55,6 +55,8 @@ export function keycloakEnv(url: string) {
 const realm = '/realms/clinic'
 const users = `/admin${realm}/users`
 
+type SigningKey = ReturnType<typeof newSigningKey>
+
 function newSigningKey() {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const partOf = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
@@ -67,6 +69,10 @@ function newSigningKey() {
   }
 }
 
+/** Each is made at its first use and kept, because a key costs more than all else of a stand-in. */
+const keys: { realm?: SigningKey; other?: SigningKey } = {}
+const keyOf = (name: keyof typeof keys): SigningKey => (keys[name] ??= newSigningKey())
+
 /** The few routes of Keycloak that the platform calls, as Keycloak answers them. */
 export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   const accounts = new Map<string, Account>()
@@ -75,8 +81,6 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
   const faults: { readonly call: RegExp; readonly fault: Fault }[] = []
   let token = randomUUID()
   const standIn: Pick<KeycloakStandIn, 'keepsAttributes' | 'signedIn'> = { keepsAttributes: true, signedIn: undefined }
-  const realmKey = newSigningKey()
-  const otherKey = newSigningKey()
   const codes = new Map<string, { readonly challenge: string; readonly idToken: string }>()
 
   function signIn(issuer: string, address: string, externalId: string, changes: Partial<IssuedClaims> = {}): string {
@@ -94,7 +98,7 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
       ...changed,
     }
     const code = randomUUID()
-    const key = isForged ? otherKey : realmKey
+    const key = keyOf(isForged ? 'other' : 'realm')
     codes.set(code, { challenge: valueOf('code_challenge'), idToken: key.sign(claims) })
     return `${valueOf('redirect_uri')}?${new URLSearchParams({ code, state: valueOf('state') }).toString()}`
   }
@@ -106,7 +110,7 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
     body: string,
   ): [number, unknown, string?] {
     const { pathname, searchParams } = url
-    if (pathname === `${realm}/protocol/openid-connect/certs`) return [200, { keys: [realmKey.publicJwk] }]
+    if (pathname === `${realm}/protocol/openid-connect/certs`) return [200, { keys: [keyOf('realm').publicJwk] }]
     if (pathname === `${realm}/protocol/openid-connect/auth` && standIn.signedIn !== undefined) {
       const issuer = `http://${host}${realm}`
       return [303, undefined, signIn(issuer, url.href, standIn.signedIn)]
