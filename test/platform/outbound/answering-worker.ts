@@ -9,14 +9,18 @@ import { workerData } from 'node:worker_threads'
 const flags = new Int32Array(workerData as SharedArrayBuffer)
 
 const server = createServer((_request, response) => {
-  Atomics.store(flags, 0, 1)
+  tell(0, 1)
   Atomics.wait(flags, 1, 0)
   response.writeHead(204).end(() => {
-    Atomics.store(flags, 2, 1)
-    Atomics.notify(flags, 2)
+    tell(2, 1)
   })
 })
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  if (typeof address === 'object' && address !== null) Atomics.store(flags, 3, address.port)
+  if (typeof address === 'object' && address !== null) tell(3, address.port)
 })
+
+function tell(flag: number, value: number): void {
+  Atomics.store(flags, flag, value)
+  Atomics.notify(flags, flag)
+}

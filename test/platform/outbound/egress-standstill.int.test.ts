@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
@@ -22,9 +21,9 @@ async function askedOver<Answer>(ask: (url: string) => Promise<Answer>): Promise
   const shared = new SharedArrayBuffer(16)
   const flags = new Int32Array(shared)
   server = new Worker(new URL('answering-worker.ts', import.meta.url), { workerData: shared })
-  while (Atomics.load(flags, 3) === 0) await nextTurn()
+  await Atomics.waitAsync(flags, 3, 0).value
   const answer = ask(`http://127.0.0.1:${Atomics.load(flags, 3)}/`)
-  while (Atomics.load(flags, 0) === 0) await nextTurn()
+  await Atomics.waitAsync(flags, 0, 0).value
   Atomics.store(flags, 1, 1)
   Atomics.notify(flags, 1)
   Atomics.wait(flags, 2, 0)
