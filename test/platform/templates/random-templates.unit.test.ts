@@ -36,9 +36,9 @@ it('every template that renders has the output that Handlebars gives it', async 
         if (!(error instanceof TemplateFault) && !(error instanceof RenderFault)) throw error
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   )
-  expect(rendered).toBeGreaterThan(500)
+  expect(rendered).toBeGreaterThan(150)
 })
 
 it('any text is refused by a fault, or renders', async () => {
@@ -52,6 +52,6 @@ it('any text is refused by a fault, or renders', async () => {
         if (!(error instanceof TemplateFault) && !(error instanceof RenderFault)) throw error
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   )
 })

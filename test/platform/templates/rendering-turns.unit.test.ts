@@ -48,11 +48,20 @@ async function compileAndRender(subject: string | null, bodyTemplate: string, va
   }
 }
 
-async function shortestOf(work: () => Promise<unknown>): Promise<number> {
+interface Measured {
+  /** How the first run ended. */
+  readonly end: string
+  readonly shortest: number
+}
+
+async function runAndMeasure(...given: Parameters<typeof compileAndRender>): Promise<Measured> {
+  const ends: string[] = []
   let shortest = Infinity
-  for (let run = 0; run < mostRuns && shortest >= mostMs; run++)
-    shortest = Math.min(shortest, await longestTurnOf(work))
-  return shortest
+  for (let run = 0; run < mostRuns && shortest >= mostMs; run++) {
+    const turn = await longestTurnOf(async () => ends.push(await compileAndRender(...given)))
+    shortest = Math.min(shortest, turn)
+  }
+  return { end: ends[0] ?? '', shortest }
 }
 
 const count = (length: number) => Array.from({ length }, (_, index) => index)
@@ -109,13 +118,14 @@ const heaviest: readonly Heavy[] = [
 const cases = heaviest.map(([title, body, variables, end = 'rendered']) => ({ title, body, variables, end }))
 
 it.each(cases)('the most $title let other work have its turn', async ({ body, variables, end }) => {
-  expect(await compileAndRender(null, body, variables)).toBe(end)
-  expect(await shortestOf(() => compileAndRender(null, body, variables))).toBeLessThan(mostMs)
+  const measured = await runAndMeasure(null, body, variables)
+  expect(measured).toMatchObject({ end })
+  expect(measured.shortest).toBeLessThan(mostMs)
 })
 
 it('no hostile template holds the process', async () => {
   for (const { title, subject = null, body, variables = {} } of hostileTemplates)
-    expect(await shortestOf(() => compileAndRender(subject, body, variables)), title).toBeLessThan(mostMs)
+    expect((await runAndMeasure(subject, body, variables)).shortest, title).toBeLessThan(mostMs)
 })
 
 it('no random template holds the process, with as many tags and items as are accepted', async () => {
@@ -125,14 +135,14 @@ it('no random template holds the process, with as many tags and items as are acc
   await fc.assert(
     fc.asyncProperty(source, async (piece) => {
       for (let times = 512; times >= 1; times /= 2) {
-        const end = await compileAndRender(null, piece.repeat(times), variables)
+        const { end, shortest } = await runAndMeasure(null, piece.repeat(times), variables)
+        expect(shortest).toBeLessThan(mostMs)
         if (end === 'too-complex' || end === 'too-large') continue
         if (end === 'rendered') rendered += 1
-        expect(await shortestOf(() => compileAndRender(null, piece.repeat(times), variables))).toBeLessThan(mostMs)
         return
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   )
   expect(rendered).toBeGreaterThan(10)
 })
