@@ -1,36 +1,12 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
+import { readDemoArguments } from './arguments.ts'
 import { writeFirstCall } from './first-call.ts'
 import { runMainJob } from './main-job.ts'
 import { startPlatformProcess, type PlatformProcess } from './platform-process.ts'
 import type { DemoImage } from './steps.ts'
 import { startWebhookReceiver } from './webhook-receiver.ts'
-
-const photographs = ['lesion-1.jpg', 'lesion-3.png'].map((name) =>
-  fileURLToPath(new URL(`../../embedded/photos/${name}`, import.meta.url)),
-)
-const mediaTypes: Readonly<Record<string, string>> = {
-  '.jpg': 'image/jpeg',
-  '.jpeg': 'image/jpeg',
-  '.png': 'image/png',
-}
-
-const usage = `Usage: npm run demo -- [--image PHOTO.jpg|PHOTO.png]… [--keep]
-
-  --image  your own photograph; repeat it for several (10 at most)
-  --keep   leaves the platform running, and its data folder behind, with a first program that calls it`
-
-async function readImage(path: string): Promise<DemoImage> {
-  const mimeType = mediaTypes[extname(path).toLowerCase()]
-  if (mimeType === undefined) throw new Error(`${path} must be a .jpg, .jpeg or .png file`)
-  const bytes = await readFile(path).catch(() => {
-    throw new Error(`${path} cannot be read`)
-  })
-  return { mimeType, data: bytes.toString('base64') }
-}
 
 /** Runs the main job on its own platform. Returns 0 only if every step succeeded. Prints the path of kept data. */
 async function demo(images: readonly DemoImage[], isKept: boolean): Promise<number> {
@@ -98,32 +74,10 @@ function addressesOf({ credentials }: PlatformProcess, dataDir: string): string 
   ].join('\n')
 }
 
-/** The parsed arguments, or the error in them. */
-function readArguments() {
-  const options = {
-    image: { type: 'string', multiple: true },
-    keep: { type: 'boolean' },
-    help: { type: 'boolean' },
-  } as const
-  try {
-    return parseArgs({ options }).values
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
+const given = await readDemoArguments(process.argv.slice(2))
+if ('images' in given) process.exitCode = await demo(given.images, given.isKept)
+else {
+  if ('out' in given) console.log(given.out)
+  else console.error(given.err)
+  process.exitCode = given.code
 }
-
-async function main(): Promise<number> {
-  const given = readArguments()
-  if (typeof given === 'string' || given.help === true) {
-    console.log(typeof given === 'string' ? `${given}\n\n${usage}` : usage)
-    return typeof given === 'string' ? 2 : 0
-  }
-  try {
-    return await demo(await Promise.all((given.image ?? photographs).map(readImage)), given.keep ?? false)
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error))
-    return 2
-  }
-}
-
-process.exitCode = await main()

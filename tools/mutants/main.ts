@@ -3,6 +3,7 @@ import { sampleOf } from '../sample.ts'
 import { allMutants } from './all-mutants.ts'
 import { catchersOf, type Catcher, type Mutant } from './mutant.ts'
 import { Clone, type Ending } from './planting.ts'
+import { wrongArguments } from './wrong-arguments.ts'
 
 const USAGE = `Plants deliberate faults one at a time in a copy of this checkout and runs the tests that must detect them.
 
@@ -22,12 +23,7 @@ const { values, positionals: names } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const unknown = names.filter((name) => !allMutants.some((mutant) => mutant.name === name))
-const wrong = [
-  ...(unknown.length > 0 ? [`no mutant ${unknown.join(', ')}`] : []),
-  // A sample of none would pass.
-  ...(/^[1-9]\d*$/.test(values.sample ?? '1') ? [] : ['--sample needs a number of at least 1']),
-]
+const wrong = wrongArguments(names, values.sample)
 if (values.help || wrong.length > 0) {
   process.stdout.write([...wrong, USAGE].join('\n\n'))
   process.exitCode = wrong.length > 0 ? 2 : 0

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readDemoArguments } from '../../../app/demo/arguments.ts'
 
 const main = fileURLToPath(new URL('../../../app/demo/main.ts', import.meta.url))
 
@@ -24,31 +25,37 @@ function demo(...given: readonly string[]): Promise<{ readonly code: number | nu
 }
 
 const stack = /\n\s+at |node:internal|file:\/\//
+const notAnImage = 'must be a .jpg, .jpeg or .png file'
 
 describe('the demo', () => {
   it('prints its usage', async () => {
-    const { code, output } = await demo('--help')
-    expect(code).toBe(0)
-    expect(output).toMatch(/^Usage: npm run demo -- /)
-    expect(output).toContain('--keep')
+    const usage = await readDemoArguments(['--help'])
+    expect(usage).toEqual({ code: 0, out: expect.stringMatching(/^Usage: npm run demo -- .*--keep/s) })
   })
 
   it.each([['--imagee', 'lesion.jpg'], ['lesion.jpg'], ['--image']])(
     'refuses %s %s with its usage',
     async (...given) => {
-      const { code, output } = await demo(...given)
-      expect(code).toBe(2)
-      expect(output).toContain('Usage: npm run demo')
-      expect(output).toContain(given[0])
-      expect(output).not.toMatch(stack)
+      const refusal = await readDemoArguments(given)
+      expect(refusal).toEqual({ code: 2, out: expect.stringContaining('\n\nUsage: npm run demo') })
+      expect(refusal).toEqual({ code: 2, out: expect.stringContaining(given[0] ?? '') })
     },
   )
 
   it.each([
-    ['absent.jpg', 'absent.jpg cannot be read\n'],
-    ['.', '. must be a .jpg, .jpeg or .png file\n'],
-    ['lesion.gif', 'lesion.gif must be a .jpg, .jpeg or .png file\n'],
-  ])('refuses %s in one line as an unusable photograph', async (image, message) => {
-    expect(await demo('--image', image)).toEqual({ code: 2, output: message })
+    ['absent.jpg', 'cannot be read'],
+    ['', notAnImage],
+    ['lesion.gif', notAnImage],
+  ])('refuses %s in one line as an unusable photograph', async (image, reason) => {
+    const path = join(folder, image)
+    expect(await readDemoArguments(['--image', path])).toEqual({ code: 2, err: `${path} ${reason}` })
+  })
+
+  it('ends with the refusal, and no stack', async () => {
+    const { code, output } = await demo('--imagee', 'lesion.jpg')
+    expect(code).toBe(2)
+    expect(output).toContain('Usage: npm run demo')
+    expect(output).not.toMatch(stack)
+    expect(await demo('--image', 'absent.jpg')).toEqual({ code: 2, output: 'absent.jpg cannot be read\n' })
   })
 })

@@ -6,6 +6,7 @@ import { allMutants } from '../../../tools/mutants/all-mutants.ts'
 import { catchersOf, type Mutant } from '../../../tools/mutants/mutant.ts'
 import { planted } from '../../../tools/mutants/places.ts'
 import { root } from '../../../tools/mutants/planting.ts'
+import { wrongArguments } from '../../../tools/mutants/wrong-arguments.ts'
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
@@ -27,17 +28,15 @@ describe('each mutant', () => {
 })
 
 describe('the command', () => {
-  it.each([
-    [['--sample', '0'], '--sample needs a number of at least 1'],
-    [['--sample', 'many'], '--sample needs a number of at least 1'],
-    [['--sample', '1.5'], '--sample needs a number of at least 1'],
-    [['no-such-mutant'], 'no mutant no-such-mutant'],
-  ])('refuses %j, and plants nothing', (args, message) => {
-    const { status, stdout } = spawnSync(process.execPath, ['tools/mutants/main.ts', ...args], {
-      cwd: root,
-      encoding: 'utf8',
-    })
-    expect([status, stdout.split('\n', 1)]).toEqual([2, [message]])
+  it.each(['0', 'many', '1.5'])('refuses a sample of %s', (sample) => {
+    expect(wrongArguments([], sample)).toEqual(['--sample needs a number of at least 1'])
+  })
+
+  it('refuses what is wrong, and plants nothing', () => {
+    const args = ['tools/mutants/main.ts', 'no-such-mutant', '--sample', '0']
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+    const messages = ['no mutant no-such-mutant', '--sample needs a number of at least 1']
+    expect([status, stdout.split('\n\n').slice(0, 2)]).toEqual([2, messages])
   })
 })
 
