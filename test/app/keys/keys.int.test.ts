@@ -169,7 +169,8 @@ test('keys list names each key, what it does now and its master key, and no secr
 test('keys rewrap moves every secret to the first master key; afterwards a start needs no other', async () => {
   const before = await vaultWith(older)
   const orgId = randomUUID()
-  const ids = Array.from({ length: 1_200 }, (_, place) => `subject-${place}`)
+  // More than one batch of 500.
+  const ids = Array.from({ length: 510 }, (_, place) => `subject-${place}`)
   const keys = new Map<string, string>()
   for (const id of ids) {
     const key = await before.subjectKeyForWriting(orgId, id)
@@ -205,7 +206,7 @@ test('keys rewrap moves every secret to the first master key; afterwards a start
 test('keys rewrap goes on where it was stopped, and leaves alone what is replaced meanwhile', async () => {
   const before = await vaultWith(older)
   const orgId = randomUUID()
-  for (let place = 0; place < 700; place += 1) await before.subjectKeyForWriting(orgId, `subject-${place}`)
+  for (let place = 0; place < 510; place += 1) await before.subjectKeyForWriting(orgId, `subject-${place}`)
   await closeAll()
   const stopped = await vaultWith(`${newer},${older}`)
   const stop = () => {
@@ -216,11 +217,11 @@ test('keys rewrap goes on where it was stopped, and leaves alone what is replace
     (await query(`select id from vault_secrets where wrapped is not null and master_key_id = 'older'`)).length
   const halfway = await left()
   expect(halfway).toBeGreaterThan(0)
-  expect(halfway).toBeLessThan(700)
-  await Promise.all([stopped.rewrap(() => undefined), stopped.destroySubject(orgId, 'subject-699')])
+  expect(halfway).toBeLessThan(510)
+  await Promise.all([stopped.rewrap(() => undefined), stopped.destroySubject(orgId, 'subject-509')])
   expect(await left()).toBe(0)
-  expect(await stopped.subjectKeyForReading(orgId, 'subject-699')).toBe('destroyed')
-  expect(await stopped.subjectKeyForReading(orgId, 'subject-698')).not.toBe('destroyed')
+  expect(await stopped.subjectKeyForReading(orgId, 'subject-509')).toBe('destroyed')
+  expect(await stopped.subjectKeyForReading(orgId, 'subject-508')).not.toBe('destroyed')
 })
 
 test('keys rewrap is refused while a process runs that does not have the new master key', async () => {

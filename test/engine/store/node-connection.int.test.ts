@@ -184,8 +184,8 @@ describe('a leader that hangs', () => {
   })
 })
 
-test('two hundred changes of the node leave one append call and two connections', async () => {
-  const rounds = 200
+test('sixty changes of the node leave one append call and two connections', async () => {
+  const rounds = 60
   await using node = await ScriptedServer.start({
     onAppend: (request, call, number) => (number % 2 === 1 ? unavailable(call) : accept(request, call, number)),
     onRead: (call) => call.write(confirmation()),

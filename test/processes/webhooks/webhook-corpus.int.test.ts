@@ -52,9 +52,9 @@ async function deliveredTo(url: string, env: Environment, resolvesTo: () => read
   }
 }
 
-/** The first of each kind of spelling, and the last. */
+/** Every twelfth of each kind of spelling, and the last. The egress has a test of all. */
 const some = ([what, spellings]: readonly [string, readonly ForbiddenSpelling[]]) =>
-  [what, spellings.filter((_, place) => place % 6 === 0 || place === spellings.length - 1)] as const
+  [what, spellings.filter((_, place) => place % 12 === 0 || place === spellings.length - 1)] as const
 
 async function wronglySent(
   env: Environment,
