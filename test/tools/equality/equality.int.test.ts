@@ -19,11 +19,13 @@ it(
   async () => {
     const { failures, cases, disturbances } = await checkEquality({
       databaseUrl: database.url,
-      cases: 30,
-      seed: 20_261_121,
+      cases: 12,
+      lanes: 2,
+      // Its cases have every kind of disturbance, kills and cuts more than once.
+      seed: 3,
     })
     expect(failures).toEqual([])
-    expect(cases).toBe(30)
+    expect(cases).toBe(12)
     for (const [kind, count] of Object.entries(disturbances)) expect(count, kind).toBeGreaterThan(0)
   },
 )
