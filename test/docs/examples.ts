@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -45,16 +45,20 @@ export async function readDocument(path: string): Promise<{ readonly path: strin
   return { path, text: await readFile(join(root, path), 'utf8') }
 }
 
+/** Kept: at the next run, the checker reads only what has changed since. */
+const cache = join(root, 'node_modules/.cache')
+const folder = join(cache, 'examples')
+
 /**
- * The type checker's errors in the examples, as it prints them. The examples are written below `folder`. The checker
- * treats that folder and the repository as one tree.
+ * The type checker's errors in the examples, as it prints them. The checker treats the folder of the examples and the
+ * repository as one tree.
  */
-export async function typeErrors(examples: readonly Example[], folder: string): Promise<string[]> {
+export async function typeErrors(examples: readonly Example[]): Promise<string[]> {
+  await removeOthers(examples)
   for (const { path, text } of examples) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   const project = {
     extends: join(root, 'tsconfig.json'),
@@ -66,9 +70,20 @@ export async function typeErrors(examples: readonly Example[], folder: string): 
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))
   const checker = join(root, 'node_modules/typescript/bin/tsc')
   // More checkers work at the same time, and each one checks what the others need too.
-  const args = [checker, '--noEmit', '--checkers', '1', '-p', folder]
+  const kept = ['--incremental', '--tsBuildInfoFile', join(cache, 'examples.tsbuildinfo')]
+  const args = [checker, '--noEmit', '--checkers', '1', ...kept, '-p', folder]
   const checked = await promisify(execFile)(process.execPath, args, { cwd: root }).catch(
     (error: { readonly stdout: string }) => error,
   )
   return checked.stdout.split('\n').filter((line) => line !== '')
+}
+
+/** No example may import what an earlier run has left. */
+async function removeOthers(examples: readonly Example[]): Promise<void> {
+  const current = new Set([...examples.map(({ path }) => path), 'package.json', 'tsconfig.json'])
+  await mkdir(folder, { recursive: true })
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name)
+    if (entry.isFile() && !current.has(relative(folder, file))) await rm(file, { force: true })
+  }
 }

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { compiledDocuments, examplesOf, readDocument, typeErrors, type Example } from './examples.ts'
 
@@ -24,15 +21,13 @@ let otherErrors: string[]
 
 // The type checker reads the whole program. One run checks the examples and the planted mistakes.
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'examples-'))
   examples = (await Promise.all(compiledDocuments.map(readDocument))).flatMap(examplesOf)
   const mistakes = examplesOf({ path: 'streams/planted/README.md', text: planted })
   // The checker indents the lines that explain an error.
-  const errors = (await typeErrors([...examples, ...mistakes], folder)).filter((line) => !line.startsWith(' '))
+  const errors = (await typeErrors([...examples, ...mistakes])).filter((line) => !line.startsWith(' '))
   const isPlanted = (error: string) => error.includes('/streams/planted/')
   plantedErrors = errors.filter(isPlanted)
   otherErrors = errors.filter((error) => !isPlanted(error))
-  await rm(folder, { recursive: true, force: true })
 }, 300_000)
 
 test('the examples of the guides compile', () => {
