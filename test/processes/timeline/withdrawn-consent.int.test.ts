@@ -16,7 +16,6 @@ import { givenTimeline } from './given-timeline.ts'
 
 const given = givenTimeline()
 
-const refusals = ['withdrawn', 'denied'] as const
 const failed = {
   assessment: ['CONSENT_MISSING'],
   review: 'failed',
@@ -51,7 +50,24 @@ async function endsFor(analysis: Analysis, ending: object, story: readonly strin
   expect(await reviewOf(given, analysis)).toMatchObject({ result: null, lesions: [] })
 }
 
-describe.each(refusals)('consent %s', (decision) => {
+type Refusal = 'withdrawn' | 'denied'
+
+async function decidedDuring(
+  decision: Refusal,
+  call: 'createCase' | 'sendImage' | 'process',
+  story: readonly string[],
+): Promise<void> {
+  await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runUntilIdle()
+  const ending = call === 'process' ? await endingOf(given, analysis) : failed
+  // `process` or the withdrawal may be recorded first. Both orders end the review.
+  expect([failed, cancelled]).toContainEqual(ending)
+  await endsFor(analysis, ending, story)
+}
+
+// They differ only in the recorded decision, so the other moments need one of them.
+describe.each(['withdrawn', 'denied'] as const)('consent %s', (decision) => {
   it('before the start: the provider is not called', async () => {
     await given.open()
     const analysis = await submitAnalysis(given.world)
@@ -59,41 +75,8 @@ describe.each(refusals)('consent %s', (decision) => {
     await endsFor(analysis, failed, [])
   })
 
-  it('while the consent service is unavailable at the start: the provider is not called', async () => {
-    await given.open()
-    given.world.services.consent = null
-    const analysis = await submitAnalysis(given.world)
-    await given.timeline.runUntilIdle()
-    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'pending' })
-    await decideConsent(given.world, decision, null)
-    await given.timeline.runUntilIdle()
-    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
-    await endsFor(analysis, failed, [])
-  })
-
-  it.each([
-    ['createCase', ['case']],
-    ['sendImage', ['case', 'image']],
-    ['process', ['case', 'image', 'process']],
-  ] as const)('during the call of %s: no call follows', async (call, story) => {
-    await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
-    const analysis = await submitAnalysis(given.world)
-    await given.timeline.runUntilIdle()
-    const ending = call === 'process' ? await endingOf(given, analysis) : failed
-    // `process` or the withdrawal may be recorded first. Both orders end the review.
-    expect([failed, cancelled]).toContainEqual(ending)
-    await endsFor(analysis, ending, story)
-  })
-
-  it('while the result is awaited: no poll follows', async () => {
-    await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
-    await given.open()
-    const analysis = await submitAnalysis(given.world)
-    await given.timeline.runFor(7)
-    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'awaiting_result', attemptCount: 1 })
-    await decideConsent(given.world, decision)
-    await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
-  })
+  it('during the call of process: no call follows', () =>
+    decidedDuring(decision, 'process', ['case', 'image', 'process']))
 
   it('during the poll that returns the result: nothing of it is kept', async () => {
     const stored: string[] = []
@@ -116,6 +99,35 @@ describe.each(refusals)('consent %s', (decision) => {
     await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
     expect(stored).toHaveLength(1)
     await expect(deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
+  })
+})
+
+describe('a withdrawal of consent', () => {
+  it('while the consent service is unavailable at the start: the provider is not called', async () => {
+    await given.open()
+    given.world.services.consent = null
+    const analysis = await submitAnalysis(given.world)
+    await given.timeline.runUntilIdle()
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'pending' })
+    await decideConsent(given.world, 'withdrawn', null)
+    await given.timeline.runUntilIdle()
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
+    await endsFor(analysis, failed, [])
+  })
+
+  it.each([
+    ['createCase', ['case']],
+    ['sendImage', ['case', 'image']],
+  ] as const)('during the call of %s: no call follows', (call, story) => decidedDuring('withdrawn', call, story))
+
+  it('while the result is awaited: no poll follows', async () => {
+    await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
+    await given.open()
+    const analysis = await submitAnalysis(given.world)
+    await given.timeline.runFor(7)
+    expect(await reviewOf(given, analysis)).toMatchObject({ status: 'awaiting_result', attemptCount: 1 })
+    await decideConsent(given.world, 'withdrawn')
+    await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
   })
 })
 
