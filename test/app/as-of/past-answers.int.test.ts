@@ -140,16 +140,18 @@ it(
       }
     }
     expect(recorded.length).toBeGreaterThan(100)
-    const compare = async (when: string) => {
-      for (const { orgId, path, moment, answer } of recorded) {
+    const compare = async (when: string, asking: typeof recorded) => {
+      for (const { orgId, path, moment, answer } of asking) {
         const found = withoutRequest(await past.asOf.answer(orgId, moment, path))
         const asked = { when, seed, path, position: moment.position }
         expect({ ...asked, found }).toEqual({ ...asked, found: answer })
       }
     }
-    await compare('with the read models of the time')
+    await compare('with the read models of the time', recorded)
     await past.upgraded()
-    await compare('after a rebuild by newer versions of all projectors')
+    // A rebuild concerns whole tables, so one answer of each route and moment is enough.
+    const ofEach = new Map(recorded.map((one) => [`${one.template} at ${formatPosition(one.moment.position)}`, one]))
+    await compare('after a rebuild by newer versions of all projectors', [...ofEach.values()])
   },
 )
 
