@@ -25,10 +25,12 @@ const long = [
   'test/app/serve.int.test.ts',
   'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
+  'test/embedded/postgres/{start-postgres,unprivileged}.int.test.ts',
   'test/examples/**/*.test.ts',
   'test/tools/faults/**/*.test.ts',
   'test/tools/equality/{real-node,interrupted-look}.int.test.ts',
   'test/processes/users/races.int.test.ts',
+  'test/support/postgres.int.test.ts',
 ]
 
 /** Files that take long, most of it waiting. */

@@ -103,21 +103,21 @@ test.concurrent('keeps its data, and creates a dropped database again at the nex
 test.concurrent('a killed holder ends its server', async (context) => {
   const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
-  const first = await start(port)
+  const first = await start(port, ['vault'])
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
   const postmaster = await postmasterPid()
   process.kill(first.pid, 'SIGKILL')
   await first.exited
   await vi.waitFor(() => expect(isAlive(postmaster)).toBe(false), { timeout: 10_000 })
 
-  const second = await start(port)
+  const second = await start(port, ['vault'])
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
 test.concurrent('the next start ends a server that was still left running, and keeps its committed data', async (context) => {
   const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
-  const first = await start(port)
+  const first = await start(port, ['vault'])
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
   const orphan = await postmasterPid()
   const watcher = (await descendantsOf(first.pid)).find(({ command }) => command.includes('kill -INT'))
@@ -126,7 +126,7 @@ test.concurrent('the next start ends a server that was still left running, and k
   await first.exited
   expect(isAlive(orphan)).toBe(true)
 
-  const second = await start(port)
+  const second = await start(port, ['vault'])
   expect(isAlive(orphan)).toBe(false)
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
@@ -134,12 +134,12 @@ test.concurrent('the next start ends a server that was still left running, and k
 test.concurrent('a killed server process ends its holder, and the next start recovers', async (context) => {
   const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
-  const first = await start(port)
+  const first = await start(port, ['vault'])
   await query(first.url('vault'), 'CREATE TABLE keys AS SELECT 7 AS n')
   process.kill(await postmasterPid(), 'SIGKILL')
   expect(await first.exited).toBe(1)
 
-  const second = await start(port)
+  const second = await start(port, ['vault'])
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
@@ -163,7 +163,7 @@ test.concurrent('values of a refused statement reach its client, but not the log
 test.concurrent('another password than the first one stops the start with an error and leaves no server', async (context) => {
   const { start, postmasterPid, folder } = await ownServers(context)
   const port = await freePort()
-  const first = await start(port)
+  const first = await start(port, ['platform'])
   await first.stop()
 
   const wrong = startPostgres({ dataDir: folder, port, password: 'another', databases: ['platform'] })
