@@ -60,21 +60,22 @@ it(
       databaseUrl: database.url,
       projectors,
       cases: 30,
-      seed: 2,
+      // It fails early, and few steps make it smaller.
+      seed: 44,
       lanes: 1,
-      mostMoves: 10,
+      mostMoves: 5,
     })
     expect(failures).toHaveLength(1)
-    expect(failures[0]).toMatch(/^--seed 2 --path \d+(:\d+)* /)
+    expect(failures[0]).toMatch(/^--seed 44 --path \d+(:\d+)* /)
     expect(failures[0]).toContain('ai_reviews.ai_reviews, row 1')
     const path = /--path (\S+)/.exec(failures[0] ?? '')?.[1] ?? ''
     const again = await checkEquality({
       databaseUrl: database.url,
       projectors: [countingReviews()],
       cases: 30,
-      seed: 2,
+      seed: 44,
       path,
-      mostMoves: 10,
+      mostMoves: 5,
     })
     expect(again.failures).toHaveLength(1)
   },
