@@ -8,7 +8,7 @@ import { startEventStore } from 'embedded-eventstore'
 import { v4 } from 'uuid'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startObjectStore } from '../../embedded/object-store/start-object-store.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { freshDatabases } from '../support/postgres.ts'
 
 const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
 export const secret = 'a-secret-of-at-least-thirty-two-characters'
@@ -37,7 +37,7 @@ interface Started {
 export async function openServeWorld(): Promise<ServeWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'serve-'))
   const [database, node, objects, port] = await Promise.all([
-    freshDatabase(),
+    freshDatabases(),
     startEventStore({
       dataDir: join(folder, 'eventstore'),
       users: [{ login: 'platform', password: secret, groups: ['$admins'] }],

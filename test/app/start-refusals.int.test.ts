@@ -11,7 +11,7 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import { createGracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { keycloakEnv } from '../support/keycloak-stand-in.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { freshVault } from '../support/postgres.ts'
 import { openServeWorld, secret, type ServeWorld } from './serve-world.ts'
 
 let world: ServeWorld
@@ -161,8 +161,8 @@ test('in production a provider simulator behind PROVIDER_BASE_URL stops the star
 })
 
 test('an API with the vault of another installation reports it', async () => {
-  const other = await freshDatabase()
-  expect(await refusal('api', { ...world.settings, VAULT_DATABASE_URL: other.vaultUrl })).toContain(
+  const other = await freshVault()
+  expect(await refusal('api', { ...world.settings, VAULT_DATABASE_URL: other.url })).toContain(
     'the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL',
   )
   await other.drop()

@@ -15,7 +15,7 @@ import { userFact } from '../streams/user-facts.ts'
 import { textAt } from '../../app/demo/members.ts'
 import { runPlatform } from '../end-to-end/backup/backup-command.ts'
 import { requestToken } from '../support/raw-api.ts'
-import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../support/postgres.ts'
 
 const logger = createLogger({ level: 'silent' })
 
@@ -34,14 +34,14 @@ const answers: [name: string, isAnswering: Promise<boolean>][] = []
 const graceful = createGracefulStop({ logger })
 let platform: RunningPlatform
 let dataDir: string
-let database: FreshDatabase
+let database: FreshDatabases
 
 beforeAll(async () => {
   let port: number
   ;[dataDir, port, database] = await Promise.all([
     mkdtemp(join(tmpdir(), 'started-platform-')),
     freePort(),
-    freshDatabase(),
+    freshDatabases(),
   ])
   // Each part registers its own end as soon as it begins.
   const stop: GracefulStop = {

@@ -7,7 +7,7 @@ import { createApiClient, requestToken, type ApiClient } from './raw-api.ts'
 import { up, type RunningPlatform } from '../../app/up.ts'
 import { createConsentTerms, type ConsentTerms } from './main-job.ts'
 import { fastSettings } from './platform.ts'
-import { freshDatabase } from './postgres.ts'
+import { freshDatabases } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
 /** A platform inside the test's process, with access to its parts, a client, consent terms and its provider. */
@@ -27,7 +27,7 @@ export async function startInProcessPlatform(
   settings: Readonly<Record<string, string | undefined>>,
 ): Promise<InProcessPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
-  const database = await freshDatabase()
+  const database = await freshDatabases()
   const own = {
     LOG_LEVEL: 'silent',
     PORT: '0',

@@ -5,7 +5,7 @@ import { openEventStore, type EventStore, type EventStoreOptions } from '../../e
 import { parseMasterKeys } from '../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { freshDatabase, type FreshDatabase } from './postgres.ts'
+import { freshDatabases, type FreshDatabases } from './postgres.ts'
 
 type Guard = NonNullable<EventStoreOptions['guard']>
 
@@ -18,7 +18,7 @@ export interface InstalledProcess {
 /** An event store of its own and an empty vault, for the tests of one file. */
 export interface Installation {
   readonly node: TestEventStore
-  readonly database: FreshDatabase
+  readonly database: FreshDatabases
   /** A value of MASTER_KEYS. */
   readonly masterKeyText: string
   /** Starts a process, which ends with the test. */
@@ -32,15 +32,15 @@ export function givenInstallation(): Installation {
   const masterKeyText = `test:${randomBytes(32).toString('base64')}`
   const masterKeys = parseMasterKeys(masterKeyText)
   const closing: (() => Promise<void>)[] = []
-  let servers: readonly [TestEventStore, FreshDatabase] | undefined
+  let servers: readonly [TestEventStore, FreshDatabases] | undefined
 
-  function started(): readonly [TestEventStore, FreshDatabase] {
+  function started(): readonly [TestEventStore, FreshDatabases] {
     if (servers === undefined) throw new Error('the servers start before the first test, not with the file')
     return servers
   }
 
   beforeAll(async () => {
-    servers = await Promise.all([hostedEventStore(), freshDatabase()])
+    servers = await Promise.all([hostedEventStore(), freshDatabases()])
   })
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close()

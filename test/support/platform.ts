@@ -9,7 +9,7 @@ import { startPlatformProcess, type PlatformProcess } from '../../app/demo/platf
 import { startPlatformApart } from './apart.ts'
 import { isRealEventStore, realEventStoreUrl } from 'embedded-eventstore/testing'
 import { masterKeys } from './first-clients.ts'
-import { freshDatabase, isRealPostgres } from './postgres.ts'
+import { freshDatabases, isRealPostgres } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 import { shareEventStore } from './shared-event-store.ts'
 
@@ -83,7 +83,7 @@ export async function startTestPlatform({
   // The test supplies this server itself.
   const shared =
     isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
-  const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabase()
+  const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabases()
   const settings = {
     ...fastSettings,
     // The test runner sets a BASE_URL that is no address.

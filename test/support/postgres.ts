@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 
@@ -17,11 +17,13 @@ const RUN_FOLDER = 'TEST_RUN_FOLDER'
 const SPARES = 'TEST_RUN_SPARES'
 
 export interface FreshDatabase {
-  /** The read models' database. */
   readonly url: string
-  readonly vaultUrl: string
-  /** Drops both, even with open connections. */
+  /** Drops it, even with open connections. */
   drop(): Promise<void>
+}
+
+export interface FreshDatabases extends FreshDatabase {
+  readonly vaultUrl: string
 }
 
 let stopServer: (() => Promise<void>) | undefined
@@ -95,21 +97,33 @@ function fromSetUp(variable: string): string {
   return value
 }
 
-/** Two empty databases for a test file, read models and vault. */
-export async function freshDatabase(): Promise<FreshDatabase> {
-  const name = `test_${randomBytes(6).toString('hex')}`
-  const databases = [
-    { server: postgresAdminUrl(), name },
-    { server: vaultAdminUrl(), name: `${name}_vault` },
-  ] as const
-  for (const database of databases) await make(database)
+/** An empty database for a test file, on the read models' server. */
+export function freshDatabase(): Promise<FreshDatabase> {
+  return makeOn(postgresAdminUrl())
+}
+
+/** The same on the vault's. */
+export function freshVault(): Promise<FreshDatabase> {
+  return makeOn(vaultAdminUrl())
+}
+
+/** One on each, for a whole platform. */
+export async function freshDatabases(): Promise<FreshDatabases> {
+  const [readModels, vault] = [await freshDatabase(), await freshVault()]
   return {
-    url: urlOf(databases[0]),
-    vaultUrl: urlOf(databases[1]),
+    url: readModels.url,
+    vaultUrl: vault.url,
     async drop() {
-      for (const database of databases) await giveBack(database)
+      await readModels.drop()
+      await vault.drop()
     },
   }
+}
+
+async function makeOn(server: string): Promise<FreshDatabase> {
+  const database = { server, name: `test_${randomBytes(6).toString('hex')}` }
+  await make(database)
+  return { url: urlOf(database), drop: () => giveBack(database) }
 }
 
 interface Database {
@@ -119,7 +133,7 @@ interface Database {
 
 /** Ends every connection to the database, as a server that fails does. It uses none of a test's connections, which may end late. */
 export function breakConnections(url: string): Promise<void> {
-  return onServer(
+  return inDatabase(
     url,
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   )
@@ -134,26 +148,26 @@ const spare: Database[] = []
 async function make({ server, name }: Database): Promise<void> {
   const place = spare.findIndex((other) => other.server === server)
   const [old] = place === -1 ? [] : spare.splice(place, 1)
-  if (old === undefined) await onServer(server, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY FILE_COPY`)
-  else await onServer(server, `ALTER DATABASE ${old.name} RENAME TO ${name}`)
+  if (old === undefined) await administer(server, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY FILE_COPY`)
+  else await administer(server, `ALTER DATABASE ${old.name} RENAME TO ${name}`)
 }
 
 /** For every client that is left over the database is gone: its connections end, and nothing has its name. */
 async function giveBack({ server, name }: Database): Promise<void> {
   const renamed = { server, name: `${fromSetUp(SPARES)}${randomBytes(6).toString('hex')}` }
   try {
-    await onServer(
+    await administer(
       server,
       `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
       `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`,
       `ALTER DATABASE ${name} RENAME TO ${renamed.name}`,
       `ALTER DATABASE ${renamed.name} ALLOW_CONNECTIONS true`,
     )
-    await onServer(urlOf(renamed), emptying)
+    await inDatabase(urlOf(renamed), emptying)
     spare.push(renamed)
   } catch {
     // For example if the test itself has dropped it.
-    for (const each of [name, renamed.name]) await onServer(server, `DROP DATABASE IF EXISTS ${each} WITH (FORCE)`)
+    for (const each of [name, renamed.name]) await administer(server, `DROP DATABASE IF EXISTS ${each} WITH (FORCE)`)
   }
 }
 
@@ -172,11 +186,26 @@ function urlOf({ server, name }: Database): string {
   return url.href
 }
 
-async function onServer(url: string, ...statements: readonly string[]): Promise<void> {
+export const administratorName = `administrator of worker ${process.pid}`
+/** One connection to each server. It does not hold up the end of the process, and is opened again after it broke. */
+const administrators = new Map<string, Pool>()
+
+async function administer(server: string, ...statements: readonly string[]): Promise<void> {
+  let pool = administrators.get(server)
+  if (pool === undefined) {
+    const options = { connectionString: server, application_name: administratorName }
+    pool = new Pool({ ...options, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+    pool.on('error', () => undefined)
+    administrators.set(server, pool)
+  }
+  for (const statement of statements) await pool.query(statement)
+}
+
+async function inDatabase(url: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    for (const statement of statements) await client.query(statement)
+    await client.query(statement)
   } finally {
     await client.end()
   }

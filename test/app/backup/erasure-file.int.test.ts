@@ -18,7 +18,7 @@ import { newContext } from '../../engine/store/fixtures.ts'
 import { newKeys, plantBackup } from '../../platform/backup/planted-place.ts'
 import { ids, patientFact } from '../../streams/facts.ts'
 import { givenInstallation, type InstalledProcess } from '../../support/installation.ts'
-import { freshDatabase } from '../../support/postgres.ts'
+import { freshVault } from '../../support/postgres.ts'
 
 const installation = givenInstallation()
 let folder: string
@@ -37,14 +37,14 @@ async function registered({ store }: InstalledProcess): Promise<string> {
 
 /** A process over the same log, and a copy of the vault as it is now. */
 async function restored(): Promise<InstalledProcess> {
-  const database = await freshDatabase()
-  installation.afterTest(() => database.drop())
+  const copy = await freshVault()
+  installation.afterTest(() => copy.drop())
   const masterKeys = parseMasterKeys(installation.masterKeyText)
-  const restore = await openVaultRestore(database.vaultUrl, masterKeys)
+  const restore = await openVaultRestore(copy.url, masterKeys)
   for await (const { name, lines } of copyVault(installation.database.vaultUrl))
     await restore.table(name, linesIn(lines))
   await restore.close()
-  const vault = await openVault({ url: database.vaultUrl, masterKeys })
+  const vault = await openVault({ url: copy.url, masterKeys })
   installation.afterTest(() => vault.close())
   const store = await openEventStore({ url: installation.node.url, catalogue, vault })
   installation.afterTest(() => store.close())

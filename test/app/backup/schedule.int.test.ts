@@ -13,17 +13,17 @@ import type { BackupState } from '../../../streams/backups/aggregate.ts'
 import { noServers } from '../../end-to-end/backup/backup-command.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
 import { waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
 const keys = newKeysText('backup-1')
 const scheduled = { BACKUP_SCHEDULE: '* * * * * *', BACKUP_TO: 'place', BACKUP_KEYS: keys }
 let folder: string
-let database: FreshDatabase
+let database: FreshDatabases
 let platform: PlatformProcess
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'scheduled-'))
-  database = await freshDatabase()
+  database = await freshDatabases()
   platform = await startPlatformProcess(join(folder, 'data'), {
     ...noServers,
     DATABASE_URL: database.url,

@@ -11,11 +11,11 @@ import { folderPlace } from '../../../platform/backup/folder-place.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { exportPrefix } from '../../../processes/audit/export-runs.ts'
-import { freshDatabase } from '../../support/postgres.ts'
+import { freshVault } from '../../support/postgres.ts'
 
 test('a backup has the objects of the store without the exports', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sources-'))
-  const database = await freshDatabase()
+  const database = await freshVault()
   const bucket = { bucket: 'images', accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
   const server = await startObjectStore({ dataDir: join(folder, 'objects'), port: 0, ...bucket })
   const objects = connectObjectStore({
@@ -31,7 +31,7 @@ test('a backup has the objects of the store without the exports', async () => {
 
     const keys = readBackupKeys(`test:${randomBytes(32).toString('base64')}`)
     const chunks = new ChunkStore(folderPlace(join(folder, 'place')), keys.newest)
-    const sources = { eventStore: { segments: [] }, vaultUrl: database.vaultUrl, objects, dataDir: folder }
+    const sources = { eventStore: { segments: [] }, vaultUrl: database.url, objects, dataDir: folder }
     const found: string[] = []
     for await (const { kind, name } of storeSources(sources, chunks)) if (kind === 'object') found.push(name)
     expect(found).toEqual(['images/one'])

@@ -13,13 +13,13 @@ import { loadConfiguration } from '../../../platform/configuration/configuration
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
-let database: FreshDatabase
+let database: FreshDatabases
 let dataDir: string
 const opened: Vault[] = []
 beforeEach(async () => {
-  ;[database, dataDir] = await Promise.all([freshDatabase(), mkdtemp(join(tmpdir(), 'keys-'))])
+  ;[database, dataDir] = await Promise.all([freshDatabases(), mkdtemp(join(tmpdir(), 'keys-'))])
 })
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((vault) => vault.close()))

@@ -8,7 +8,7 @@ import type { KeysOrder } from '../../../app/keys/orders.ts'
 import { openMasterKeys } from '../../../app/master-keys.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { startTransit, type TransitStandIn } from '../../support/transit-stand-in.ts'
 
 // A real engine can take the place of the stand-in: its address with the mount, its key, and a token.
@@ -16,13 +16,13 @@ const { TEST_TRANSIT_URL: realUrl, TEST_TRANSIT_TOKEN: realToken = '' } = proces
 const keyName = 'platform'
 
 let transit: TransitStandIn
-let database: FreshDatabase
+let database: FreshDatabases
 let dataDir: string
 const closing: (() => Promise<unknown>)[] = []
 beforeEach(async () => {
   ;[transit, database, dataDir] = await Promise.all([
     startTransit(keyName),
-    freshDatabase(),
+    freshDatabases(),
     mkdtemp(join(tmpdir(), 'transit-')),
   ])
   if (realUrl !== undefined) transit = { ...transit, url: realUrl, token: realToken }

@@ -7,15 +7,15 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { processes } from '../../../processes/registry.ts'
 import { readModels } from '../../../projections/registry.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
-let database: FreshDatabase
+let database: FreshDatabases
 let pool: Pool
 const org = randomUUID()
 const keys = [randomUUID(), randomUUID(), randomUUID()]
 
 beforeAll(async () => {
-  database = await freshDatabase()
+  database = await freshDatabases()
   pool = createPool({ url: database.url, max: 4 })
   await ensureRuntimeSchema(pool)
   for (const projector of [...processes.map(({ list }) => list), ...readModels])

@@ -12,7 +12,7 @@ import { importsOf, readSources } from '../../architecture/imports.ts'
 import { cutConnection, type CutConnection } from 'embedded-eventstore/cut-connection'
 import { consentPublicFact } from '../../streams/channel-facts.ts'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshVault, type FreshDatabase } from '../../support/postgres.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 const question: ConsentQuestion = { orgId: tenantOfFact(randomUUID()), patientId: randomUUID(), code: 'ai_analysis' }
@@ -31,9 +31,9 @@ let asked: ConsentQuestion[]
 let service: () => Promise<ConsentAnswer> | ConsentAnswer
 
 beforeAll(async () => {
-  ;[node, database] = await Promise.all([hostedEventStore(), freshDatabase()])
+  ;[node, database] = await Promise.all([hostedEventStore(), freshVault()])
   vault = await openVault({
-    url: database.vaultUrl,
+    url: database.url,
     masterKeys: parseMasterKeys(`test:${randomBytes(32).toString('base64')}`),
   })
   store = await openEventStore({ url: node.url, catalogue, vault })

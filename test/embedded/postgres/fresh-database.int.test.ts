@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { freshDatabase, postgresAdminUrl } from '../../support/postgres.ts'
+import { administratorName, freshDatabase, freshDatabases, postgresAdminUrl } from '../../support/postgres.ts'
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })
@@ -13,8 +13,8 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 test('each fresh database is empty, separate from its vault, and gone after drop', async () => {
-  const first = await freshDatabase()
-  const second = await freshDatabase()
+  const first = await freshDatabases()
+  const second = await freshDatabases()
   await query(first.url, 'CREATE TABLE marks (n int)')
   await query(first.url, 'CREATE SCHEMA of_a_projector CREATE TABLE rows (n int)')
 
@@ -39,4 +39,19 @@ test('each fresh database is empty, separate from its vault, and gone after drop
     [{ nspname: 'information_schema' }, { nspname: 'public' }],
   )
   await third.drop()
+})
+
+test('a worker makes and drops databases after its connection to the server broke', async () => {
+  await (await freshDatabase()).drop()
+  const breakOwn = () =>
+    query(
+      postgresAdminUrl(),
+      `SELECT pg_terminate_backend(pid, 5000) AS ended FROM pg_stat_activity WHERE application_name = '${administratorName}'`,
+    )
+  expect(await breakOwn()).toEqual([{ ended: true }])
+  const database = await freshDatabase()
+  expect(await query(database.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }])
+  expect(await breakOwn()).toEqual([{ ended: true }])
+  await database.drop()
+  await expect(query(database.url, 'SELECT 1')).rejects.toThrow('does not exist')
 })

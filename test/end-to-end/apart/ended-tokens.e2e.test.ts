@@ -12,7 +12,7 @@ import { startPlatformApart, type PlatformApart } from '../../support/apart.ts'
 import { masterKeys } from '../../support/first-clients.ts'
 import { expecting } from '../../support/main-job.ts'
 import { fastSettings } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
 // Seven starts of a process, on machines that do other things too.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
@@ -22,12 +22,12 @@ const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 const bound = { timeout: 60_000 }
 
 let dataDir: string
-let database: FreshDatabase
+let database: FreshDatabases
 let platform: PlatformApart
 let apis: readonly string[]
 
 beforeAll(async () => {
-  ;[dataDir, database] = await Promise.all([mkdtemp(join(tmpdir(), 'ended-tokens-')), freshDatabase()])
+  ;[dataDir, database] = await Promise.all([mkdtemp(join(tmpdir(), 'ended-tokens-')), freshDatabases()])
   platform = await startPlatformApart(dataDir, {
     ...fastSettings,
     PORT: String(await freePort()),

@@ -7,7 +7,7 @@ import { textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken, type ClientSecrets } from '../../support/raw-api.ts'
 import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
 import { fastSettings } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { expectLogged, readAtRandom } from '../audit/access-run.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from '../audit/recorded-reads.ts'
 
@@ -19,12 +19,12 @@ const kills = 20
 const adminSecret = 'an-administrator-secret-of-40-characters'
 
 let dataDir: string
-let database: FreshDatabase
+let database: FreshDatabases
 let platform: PlatformApart
 let organisations: readonly OrganisationOfReads[]
 
 beforeAll(async () => {
-  ;[dataDir, database] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-reads-')), freshDatabase()])
+  ;[dataDir, database] = await Promise.all([mkdtemp(join(tmpdir(), 'killed-reads-')), freshDatabases()])
   platform = await startPlatformApart(dataDir, {
     ...fastSettings,
     PORT: String(await freePort()),

@@ -21,7 +21,7 @@ import {
   type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
 
 // Eight process starts, and leases that must run out, on a busy machine.
@@ -33,7 +33,7 @@ const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,
 const perRound = 5
 
 let dataDir: string
-let database: FreshDatabase
+let database: FreshDatabases
 let platform: PlatformApart
 let receiver: WebhookReceiver
 let api: ApiClient
@@ -43,7 +43,7 @@ let image: Photograph
 beforeAll(async () => {
   ;[dataDir, database, receiver] = await Promise.all([
     mkdtemp(join(tmpdir(), 'killed-roles-')),
-    freshDatabase(),
+    freshDatabases(),
     startWebhookReceiver(),
   ])
   const settings = {

@@ -25,7 +25,7 @@ import {
   webhooksAbout,
 } from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { providerAt, type TestProvider } from '../../support/provider.ts'
 import { startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
@@ -44,7 +44,7 @@ const subscriptions = '/v1/clinical-api/webhook-subscriptions'
 const forEver = 1_000_000
 
 let dataDir: string
-let database: FreshDatabase
+let database: FreshDatabases
 let platform: PlatformApart
 let watched: WatchedPlatform
 let provider: TestProvider
@@ -58,7 +58,7 @@ let patientId: string
 beforeAll(async () => {
   ;[dataDir, database, receiver, collector] = await Promise.all([
     mkdtemp(join(tmpdir(), 'two-processes-')),
-    freshDatabase(),
+    freshDatabases(),
     startWebhookReceiver(),
     startTraceReceiver(),
   ])

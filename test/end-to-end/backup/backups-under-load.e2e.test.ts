@@ -18,7 +18,7 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { createApiClient, requestToken } from '../../support/raw-api.ts'
 import { noServers, runPlatform } from './backup-command.ts'
 import { eventsUpTo } from './stored-facts.ts'
@@ -33,19 +33,19 @@ const few = 2
 
 let folder: string
 let place: string
-let databases: readonly FreshDatabase[]
+let databases: readonly FreshDatabases[]
 let original: PlatformProcess
 let terms: ConsentTerms
 const running: PlatformProcess[] = []
 
 const dataDir = () => join(folder, 'original')
-const settingsOf = (database: FreshDatabase | undefined) => ({
+const settingsOf = (database: FreshDatabases | undefined) => ({
   ...noServers,
   DATABASE_URL: database?.url ?? '',
   VAULT_DATABASE_URL: database?.vaultUrl ?? '',
 })
 
-async function start(dir: string, database: FreshDatabase | undefined): Promise<PlatformProcess> {
+async function start(dir: string, database: FreshDatabases | undefined): Promise<PlatformProcess> {
   const started = await startPlatformProcess(dir, { ...fastSettings, ...settingsOf(database) })
   running.push(started)
   return started
@@ -83,7 +83,7 @@ async function load(of: PlatformProcess): Promise<{ stop(): Promise<void> }> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'backups-under-load-'))
   place = join(folder, 'place')
-  databases = await Promise.all(Array.from({ length: 1 + backups }, () => freshDatabase()))
+  databases = await Promise.all(Array.from({ length: 1 + backups }, () => freshDatabases()))
   original = await start(dataDir(), databases[0])
   terms = await createConsentTerms(await connect(original), original.credentials.org_id)
 })

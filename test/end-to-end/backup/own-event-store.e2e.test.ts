@@ -9,7 +9,7 @@ import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/pl
 import { newKeysText } from '../../platform/backup/planted-place.ts'
 import { registerPatient } from '../../support/main-job.ts'
 import { clientOf, fastSettings } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
 import { noServers, runPlatform } from './backup-command.ts'
 
@@ -21,10 +21,10 @@ const closing: (() => Promise<unknown>)[] = []
 let folder: string
 /** Stands for the operator's server: the platform only has its address. */
 let node: TestEventStore
-let databases: readonly FreshDatabase[]
+let databases: readonly FreshDatabases[]
 let patientId: string
 
-const settingsOf = (url: string, database: FreshDatabase | undefined) => ({
+const settingsOf = (url: string, database: FreshDatabases | undefined) => ({
   ...noServers,
   ESDB_URL: url,
   DATABASE_URL: database?.url ?? '',
@@ -51,7 +51,7 @@ const restore = (url: string, to: string) =>
     { ...settingsOf(url, databases[1]), ...backupKeys },
   )
 
-async function start(name: string, url: string, database: FreshDatabase | undefined): Promise<PlatformProcess> {
+async function start(name: string, url: string, database: FreshDatabases | undefined): Promise<PlatformProcess> {
   const started = await startPlatformProcess(join(folder, name), { ...fastSettings, ...settingsOf(url, database) })
   closing.push(() => started.stop())
   return started
@@ -67,7 +67,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'copies'))
   node = await hostedEventStore()
   closing.push(() => node.stop())
-  databases = await Promise.all([freshDatabase(), freshDatabase()])
+  databases = await Promise.all([freshDatabases(), freshDatabases()])
   const original = await start('original', node.url, databases[0])
   patientId = await registerPatient(await apiOf(original), { family_name: 'Zaphkielle' })
 })

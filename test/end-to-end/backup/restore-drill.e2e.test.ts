@@ -26,7 +26,7 @@ import {
   type Photograph,
 } from '../../support/main-job.ts'
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
 import { noServers, platformCommand, runPlatform } from './backup-command.ts'
@@ -41,7 +41,7 @@ const canary = 'Zaphkielle'
 let folder: string
 let place: string
 let original: PlatformProcess
-let databases: readonly FreshDatabase[]
+let databases: readonly FreshDatabases[]
 let api: ApiClient
 let oldToken: string
 let terms: ConsentTerms
@@ -56,20 +56,20 @@ let rowsThen: Readonly<Record<string, readonly string[]>>
 const running: PlatformProcess[] = []
 
 const dataDir = () => join(folder, 'original')
-const settingsOf = (database: FreshDatabase | undefined) => ({
+const settingsOf = (database: FreshDatabases | undefined) => ({
   ...noServers,
   DATABASE_URL: database?.url ?? '',
   VAULT_DATABASE_URL: database?.vaultUrl ?? '',
 })
 const backup = (...args: readonly string[]) =>
   runPlatform(['backup', ...args], { ...backupKeys, PLATFORM_DATA_DIR: dataDir() })
-const restore = (to: string, database: FreshDatabase | undefined, ...args: readonly string[]) =>
+const restore = (to: string, database: FreshDatabases | undefined, ...args: readonly string[]) =>
   platformCommand(['backup', 'restore', '--from', place, '--to', to, ...args], {
     ...settingsOf(database),
     ...backupKeys,
   })
 
-async function start(dir: string, database: FreshDatabase | undefined, own = {}): Promise<PlatformProcess> {
+async function start(dir: string, database: FreshDatabases | undefined, own = {}): Promise<PlatformProcess> {
   const started = await startPlatformProcess(dir, { ...fastSettings, ...settingsOf(database), ...own })
   running.push(started)
   return started
@@ -113,7 +113,7 @@ function ofOthers(rows: typeof rowsThen): typeof rowsThen {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'restore-drill-'))
   place = join(folder, 'place')
-  databases = await Promise.all(Array.from({ length: 3 }, () => freshDatabase()))
+  databases = await Promise.all(Array.from({ length: 3 }, () => freshDatabases()))
   original = await start(dataDir(), databases[0])
   oldToken = await tokenOf(original)
   api = createApiClient(original.credentials.base_url, oldToken)

@@ -8,7 +8,7 @@ import { at, textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken } from '../../support/raw-api.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
 import { waitFor } from '../../support/platform.ts'
-import { freshDatabase } from '../../support/postgres.ts'
+import { freshDatabases } from '../../support/postgres.ts'
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { runProgram, type OperatorProgram } from './operator-program.ts'
 
@@ -112,7 +112,7 @@ describe('npm start', { concurrent: true }, () => {
       const dataDir = join(folder, server)
       await mkdir(dataDir)
       await writeFile(join(dataDir, 'embedded.json'), JSON.stringify({ ports: { [server]: port }, secrets: {} }))
-      const database = await freshDatabase()
+      const database = await freshDatabases()
       const databases =
         server === 'postgres' ? {} : { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
       const program = runProgram(up, { ...settings, ...databases, PORT: '0', PLATFORM_DATA_DIR: dataDir })

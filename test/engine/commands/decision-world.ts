@@ -9,7 +9,7 @@ import type { Catalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { freshEventStore, hostedEventStore } from 'embedded-eventstore/testing'
-import { freshDatabase } from '../../support/postgres.ts'
+import { freshVault } from '../../support/postgres.ts'
 
 /** Dependencies of commands: a node, a vault, and a clock that only the test moves. */
 export interface DecisionWorld extends CommandDependencies {
@@ -35,12 +35,12 @@ export interface DecisionWorldOptions {
 }
 
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
-  const [node, database] = await Promise.all([hasOwnNode ? hostedEventStore() : freshEventStore(), freshDatabase()])
+  const [node, database] = await Promise.all([hasOwnNode ? hostedEventStore() : freshEventStore(), freshVault()])
   const masterKeys = `test:${randomBytes(32).toString('base64')}`
   let passedMs = 0
   // Postgres gives keys their age, so the vault counts from the real time.
   const vault = await openVault({
-    url: database.vaultUrl,
+    url: database.url,
     masterKeys: parseMasterKeys(masterKeys),
     now: () => new Date(Date.now() + passedMs),
   })
@@ -59,7 +59,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     storeOf,
     url: node.url,
     nodeDir: node.dataDir,
-    vaultUrl: database.vaultUrl,
+    vaultUrl: database.url,
     masterKeys,
     vault,
     configuration: loadConfiguration({}),

@@ -11,12 +11,12 @@ import {
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createWritePool } from '../../../engine/projections/batch-writer.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { silentWay } from '../../support/silent-way.ts'
 
-let database: FreshDatabase
+let database: FreshDatabases
 beforeAll(async () => {
-  database = await freshDatabase()
+  database = await freshDatabases()
 })
 afterAll(() => database.drop())
 

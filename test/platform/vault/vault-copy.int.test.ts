@@ -3,7 +3,7 @@ import { linesIn } from '../../../platform/backup/index-lines.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { copyVault, openVaultRestore } from '../../../platform/vault/vault-copy.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshVault, type FreshDatabase } from '../../support/postgres.ts'
 import { newKeysText } from '../backup/planted-place.ts'
 
 const masterKeys = parseMasterKeys(newKeysText('master-1'))
@@ -12,7 +12,7 @@ let original: FreshDatabase
 let target: FreshDatabase
 
 beforeAll(async () => {
-  ;[original, target] = [await freshDatabase(), await freshDatabase()]
+  ;[original, target] = [await freshVault(), await freshVault()]
 })
 afterAll(async () => {
   await original.drop()
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 test('a copy has the vault of one moment, and a restored vault opens what the original did', async () => {
-  const vault = await openVault({ url: original.vaultUrl, masterKeys })
+  const vault = await openVault({ url: original.url, masterKeys })
   const keyOf = async (from: typeof vault, subject: string) => {
     const key = await from.subjectKeyForReading('org', subject)
     return key === 'destroyed' ? key : key.export().toString('hex')
@@ -30,7 +30,7 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   await vault.destroySubject('org', 'patient-7')
   expect(await vault.useOnce('jti', { until: new Date(now.getTime() + 3_600_000), now })).toBe(true)
   const tables: { name: string; lines: string[] }[] = []
-  for await (const { name, lines } of copyVault(original.vaultUrl)) {
+  for await (const { name, lines } of copyVault(original.url)) {
     const read: string[] = []
     for await (const line of linesIn(lines)) read.push(line)
     tables.push({ name, lines: read })
@@ -45,7 +45,7 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
     'vault_used_once',
   ])
 
-  const restore = await openVaultRestore(target.vaultUrl, masterKeys)
+  const restore = await openVaultRestore(target.url, masterKeys)
   async function* inOrder(lines: readonly string[]): AsyncGenerator<string> {
     yield* lines
   }
@@ -58,9 +58,9 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   await restore.addErasures(inOrder(lines))
   await expect(restore.table('vault_new', inOrder([]))).rejects.toThrow('a newer version made it')
   await restore.close()
-  await expect(openVaultRestore(target.vaultUrl, masterKeys)).rejects.toThrow('not empty')
+  await expect(openVaultRestore(target.url, masterKeys)).rejects.toThrow('not empty')
 
-  const restored = await openVault({ url: target.vaultUrl, masterKeys })
+  const restored = await openVault({ url: target.url, masterKeys })
   expect(restored.fingerprint('text')).toBe(vault.fingerprint('text'))
   expect(await keyOf(restored, 'patient-509')).toBe(await keyOf(vault, 'patient-509'))
   expect([await keyOf(restored, 'patient-7'), await keyOf(restored, 'patient-8')]).toEqual(['destroyed', 'destroyed'])

@@ -8,14 +8,14 @@ import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/mas
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { MissingKeyError, type SubjectKey } from '../../../platform/kit/key-vault.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { freshVault, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase
 const firstKey = `first:${randomBytes(32).toString('base64')}`
 const masterKeys = parseMasterKeys(firstKey)
 
 beforeAll(async () => {
-  database = await freshDatabase()
+  database = await freshVault()
 })
 
 afterAll(async () => {
@@ -23,12 +23,12 @@ afterAll(async () => {
 })
 
 async function open(ring: MasterKeyRing = masterKeys, now = () => new Date()): Promise<Vault & AsyncDisposable> {
-  const vault = await openVault({ url: database.vaultUrl, masterKeys: ring, now })
+  const vault = await openVault({ url: database.url, masterKeys: ring, now })
   return Object.assign(vault, { [Symbol.asyncDispose]: () => vault.close() })
 }
 
 async function rows(): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client({ connectionString: database.vaultUrl })
+  const client = new Client({ connectionString: database.url })
   await client.connect()
   try {
     return (await client.query('select * from vault_secrets order by kind, id')).rows
@@ -73,8 +73,8 @@ describe('subject keys', () => {
     const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`)
     await using writer = await open()
     const written = await Promise.all(ids.map((id) => writer.subjectKeyForWriting('org', id)))
-    const pool = new Pool({ connectionString: database.vaultUrl, max: 2 })
-    const vault = await openVault({ url: database.vaultUrl, masterKeys, pool })
+    const pool = new Pool({ connectionString: database.url, max: 2 })
+    const vault = await openVault({ url: database.url, masterKeys, pool })
     const read = await Promise.all(ids.map((id) => vault.subjectKeyForReading('org', id)))
     expect(read.map(bytesOf)).toEqual(written.map(bytesOf))
     await pool.end()
@@ -277,8 +277,8 @@ describe('signing keys', () => {
   )
 
   test('a rotation before the first key was needed leaves one key to sign at once', async () => {
-    const fresh = await freshDatabase()
-    const vault = await openVault({ url: fresh.vaultUrl, masterKeys })
+    const fresh = await freshVault()
+    const vault = await openVault({ url: fresh.url, masterKeys })
     try {
       const rotated = await vault.rotateSigningKey('token')
       const signing = await vault.signingKey('token')
@@ -341,7 +341,7 @@ describe('master keys', () => {
     await using vault = await open()
     await vault.secret('webhook', 'mine')
     await vault.secret('webhook', 'yours')
-    const client = new Client({ connectionString: database.vaultUrl })
+    const client = new Client({ connectionString: database.url })
     await client.connect()
     await client.query(
       `update vault_secrets set wrapped = (select wrapped from vault_secrets where id = 'yours') where id = 'mine'`,
