@@ -168,8 +168,10 @@ describe('a check of a read model', () => {
     await runner.caughtUp()
     const unloading = new AbortController()
     const load = (async () => {
-      for (let index = 0; !unloading.signal.aborted; index += 1)
+      for (let index = 0; !unloading.signal.aborted; index += 1) {
         await say(world.store, `ticket-${ticket}`, renamed(ticket, `title ${index}`))
+        await pause(5)
+      }
     })()
     for (let round = 0; round < 5; round += 1) {
       expect(await verify(world.context(), [ticketBoard, ticketCounts])).toMatchObject([
