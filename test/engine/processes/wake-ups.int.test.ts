@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { insertSelect } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../../engine/projections/row-changes.ts'
 import type { Advance } from '../../../engine/projections/runner-options.ts'
@@ -16,7 +16,7 @@ import {
 import type { Expression, RowChange } from '../../../engine/projections/projector.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { silentLogger } from '../projections/tickets.ts'
-import { freshDatabase } from '../../support/postgres.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { silentWay } from '../../support/silent-way.ts'
 
 const [start, end] = [
@@ -83,17 +83,20 @@ describe('the news of a batch', () => {
 })
 
 describe('an instance that listens for new work', () => {
+  let database: FreshDatabase
   let pool: Pool
   let other: Client
   let heard: string[]
   let stop: () => Promise<void>
   let listeners: Listeners
-  let url: string
 
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database.drop())
   beforeEach(async () => {
-    ;({ url } = await freshDatabase())
-    pool = createPool({ url, name: 'test', logger: silentLogger })
-    other = new Client({ connectionString: url })
+    pool = createPool({ url: database.url, name: 'test', logger: silentLogger })
+    other = new Client({ connectionString: database.url })
     await other.connect()
     heard = []
     other.on('notification', ({ payload = '' }) => heard.push(payload.split(' ').slice(1).join(' ')))
@@ -165,7 +168,7 @@ describe('an instance that listens for new work', () => {
     expect(listeners.mayBeOthers()).toBe(true)
   })
   it('connects again if nothing answers its greeting', async () => {
-    const way = await silentWay(url)
+    const way = await silentWay(database.url)
     const distant = createPool({ url: way.url, statementTimeoutMs: 250, logger: silentLogger })
     const closing = new AbortController()
     let connections = 0
