@@ -149,7 +149,7 @@ it('batches give the same rows and refusals as one statement as step by step', {
       }),
       async (batches) => {
         for (const name of ['joined', 'stepped'])
-          await other.query(`truncate ${name}.list, ${name}.source, ${name}.places`)
+          await other.query(`delete from ${name}.list; delete from ${name}.source; delete from ${name}.places`)
         for (const changes of batches) {
           expect(await outcomeOf('joined', changes)).toEqual(await outcomeOf('stepped', changes))
           batchesInAll += 1

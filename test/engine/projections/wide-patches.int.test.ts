@@ -57,7 +57,7 @@ describe('patches of all rows of a parent', () => {
   })
 
   beforeEach(async () => {
-    await pool.query('truncate wide.parts')
+    await pool.query('delete from wide.parts')
   })
 
   afterAll(async () => {
@@ -79,7 +79,7 @@ describe('patches of all rows of a parent', () => {
         async (before, changes) => {
           const outcomes: unknown[] = []
           for (const batches of [[changes], changes.map((each) => [each])]) {
-            await pool.query('truncate wide.parts')
+            await pool.query('delete from wide.parts')
             for (const each of before) await write([[each]])
             outcomes.push({ isTaken: await write(batches), rows: await contents() })
           }
