@@ -4,12 +4,13 @@ import { createPool, type Pool } from '../../platform/database/database.ts'
 import { partOf, writeBatch } from '../../engine/projections/batch-writer.ts'
 import type { Projector, Row } from '../../engine/projections/projector.ts'
 import { quoted } from '../../engine/projections/row-statements.ts'
-import { ensureRuntimeSchema, prepareProjector } from '../../engine/projections/schema.ts'
-import { inTransaction } from '../../platform/database/transaction.ts'
+import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
 import type { DomainEvent, EventMetadata, RecordedEvent } from '../../engine/store/events.ts'
 import { memberPlace, sealMember } from '../../engine/store/phi-encryption.ts'
 import { Sealed } from '../../engine/store/sealed.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import { emptyProjectors } from './empty-projectors.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** An event as a test writes it. Omitted parts get defaults, the same on every run. */
@@ -85,7 +86,7 @@ interface OwnDatabase {
 }
 let own: Promise<OwnDatabase> | undefined
 
-/** One database for all tests of a file. Each replay drops and creates the projector's schema. */
+/** One database for all tests of a file. Each replay empties the projector's tables. */
 async function openOwn(): Promise<OwnDatabase> {
   const database = await freshDatabase()
   const pool = createPool({ url: database.url, max: 2 })
@@ -103,7 +104,7 @@ export async function closeOwn(): Promise<void> {
 }
 
 /**
- * Projects the events twice onto a real Postgres, in one batch and one by one, each into a new schema. Throws unless
+ * Projects the events twice onto a real Postgres, in one batch and one by one, each into empty tables. Throws unless
  * both give the same rows. Returns the rows, with instants as RFC 3339.
  */
 export async function rowsAfter(projector: Projector, events: readonly RecordedEvent[]): Promise<Rows> {
@@ -128,8 +129,8 @@ async function projectInto(
   projector: Projector,
   batches: readonly (readonly RecordedEvent[])[],
 ): Promise<Rows> {
-  await pool.query('delete from runtime.projectors where name = $1', [projector.name])
-  let { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+  await emptyProjectors(pool, [projector])
+  let position = startOfLog
   for (const batch of batches) {
     const last = batch.at(-1)
     if (last === undefined) continue

@@ -6,10 +6,9 @@ import { createOperations } from '../../../app/operations/operations.ts'
 import type { Repeating } from '../../../app/operations/repeating.ts'
 import { takeLostRetries, workOffRetries } from '../../../app/operations/retry-worker.ts'
 import type { RetryOrder } from '../../../contracts/operations/operations.ts'
-import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { processes } from '../../../processes/registry.ts'
@@ -25,6 +24,7 @@ import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delive
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
+import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
 
@@ -55,8 +55,8 @@ beforeAll(async () => {
   await ensureRuntimeSchema(pool)
 })
 beforeEach(async () => {
-  await pool.query('truncate runtime.claims, runtime.retries cascade')
-  for (const projector of filled) await inTransaction(pool, (client) => createProjector(client, projector, 'running'))
+  await pool.query('delete from runtime.claims; delete from runtime.retries')
+  await emptyProjectors(pool, filled)
 })
 afterEach(async () => {
   await worker?.close()

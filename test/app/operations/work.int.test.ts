@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOperations } from '../../../app/operations/operations.ts'
 import type { WorkSource } from '../../../app/operations/work-relation.ts'
 import { countWork, findWork, listGroups, listWork } from '../../../app/operations/work.ts'
-import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import { inTransaction } from '../../../platform/database/transaction.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { processes } from '../../../processes/registry.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase
@@ -23,9 +23,8 @@ beforeAll(async () => {
   await ensureRuntimeSchema(pool)
 })
 beforeEach(async () => {
-  await pool.query('truncate runtime.claims')
-  for (const projector of [...lists, ...readModels])
-    await inTransaction(pool, (client) => createProjector(client, projector, 'running'))
+  await pool.query('delete from runtime.claims')
+  await emptyProjectors(pool, [...lists, ...readModels])
 })
 afterAll(async () => {
   await pool.end()

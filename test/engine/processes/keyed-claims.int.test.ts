@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { inTransaction } from '../../../platform/database/transaction.ts'
-import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
 import { ConcurrencyKeys, type KeyQuotas } from '../../../engine/processes/concurrency-keys.ts'
 import { noConcurrencyKey } from '../../../engine/processes/todo-tables.ts'
+import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
@@ -24,8 +24,8 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(async () => {
-  await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
-  await pool.query('truncate runtime.claims')
+  await emptyProjectors(pool, [errands.list])
+  await pool.query('delete from runtime.claims')
 })
 
 const now = new Date('2030-01-01T00:00:00.000Z')

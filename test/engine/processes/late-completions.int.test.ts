@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { PoolClient } from 'pg'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { Claims, type Completion } from '../../../engine/processes/claims.ts'
+import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
@@ -30,8 +31,8 @@ const at = (ms: number) => new Date(now.getTime() + ms)
 const quotas = { others: 16, unhealthy: 4, known: [] }
 
 beforeEach(async () => {
-  await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
-  await pool.query('truncate runtime.claims')
+  await emptyProjectors(pool, [errands.list])
+  await pool.query('delete from runtime.claims')
   for (const key of ['their-late', 'our-late', 'fresh']) {
     const due = key === 'fresh' ? at(25_000) : at(-1)
     await pool.query(

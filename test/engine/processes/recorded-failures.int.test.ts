@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { inTransaction } from '../../../platform/database/transaction.ts'
 import { contractVersion } from '../../../platform/http/common-headers.ts'
-import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
 import type { StepResult } from '../../../engine/processes/step-run.ts'
 import { completionOf } from '../../../engine/processes/step-run.ts'
+import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
@@ -23,8 +23,8 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(async () => {
-  await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
-  await pool.query('truncate runtime.claims')
+  await emptyProjectors(pool, [errands.list])
+  await pool.query('delete from runtime.claims')
   await pool.query(
     `insert into errand_list.todo (key, step, org_id, due_at, payload, lane) values ('a', 'run', 'org-1', $1, '{}', '-')`,
     [at(-1)],
