@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import type { Environment } from '../../../platform/configuration/configuration.ts'
+import { auditSubjectsProjector } from '../../../projections/audit/audit-subjects.projector.ts'
 import {
   openUsersApi,
   outcomeOf,
@@ -17,7 +18,7 @@ let api: UsersApi
 let single: UsersProcess
 let byTwo: UsersProcess
 beforeAll(async () => {
-  api = await openUsersApi()
+  api = await openUsersApi({ services: ['clinical-api'], moreReadModels: [auditSubjectsProjector] })
   const start = (env: Environment) => api.startProcess(env)
   single = await start({})
   byTwo = await start({ ERASURE_APPROVALS: '2' })

@@ -35,7 +35,7 @@ export interface HumanReviewApi {
 }
 
 export async function openHumanReviewApi(): Promise<HumanReviewApi> {
-  const api = await openUsersApi()
+  const api = await openUsersApi({ services: ['human-review', 'clinical-api'] })
   const { world } = api
   const { t } = await api.startProcess()
   const append: HumanReviewApi['append'] = (taskId, ...events) =>

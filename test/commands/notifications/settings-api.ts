@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { notificationSettingsProjector } from '../../../projections/notifications/notification-settings.projector.ts'
+import { notificationTemplatesProjector } from '../../../projections/notifications/notification-templates.projector.ts'
 import {
   givenMember,
   givenOrganisation,
@@ -33,7 +35,10 @@ export const preferenceScopes = ['notifications:preferences:read', 'notification
 const adminScopes = ['notifications:admin', ...preferenceScopes]
 
 export async function openSettingsApi(): Promise<SettingsApi> {
-  const api = await openUsersApi()
+  const api = await openUsersApi({
+    services: ['notifications'],
+    moreReadModels: [notificationSettingsProjector, notificationTemplatesProjector],
+  })
   const one = await api.startProcess()
   const clinic = await givenOrganisation(api, api.world.orgId)
   const hospital = await givenOrganisation(api)

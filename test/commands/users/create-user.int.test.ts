@@ -50,7 +50,7 @@ const provider: IdentityProvider = {
 }
 
 beforeAll(async () => {
-  api = await openUsersApi(provider)
+  api = await openUsersApi({ identityProvider: provider })
   one = await api.startProcess()
   clinic = await givenOrganisation(api, api.world.orgId)
   hospital = await givenOrganisation(api)

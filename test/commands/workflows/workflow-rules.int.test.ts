@@ -22,7 +22,7 @@ let inject: (method: 'GET' | 'POST', path: string, body?: object, headers?: Head
 const [caseId, patientId] = [randomUUID(), randomUUID()]
 
 beforeAll(async () => {
-  api = await openUsersApi()
+  api = await openUsersApi({ services: ['orchestrator'] })
   const { orgId } = api.world
   client = await api.token(orgId, ['orchestrator:*'])
   const { t } = await api.startProcess()

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
+import { consentTypesProjector } from '../../../projections/consent/consent-types.projector.ts'
+import { oauthClientsProjector } from '../../../projections/auth/oauth-clients.projector.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { ids } from '../../streams/facts.ts'
 import { roleFact, userFact } from '../../streams/user-facts.ts'
@@ -21,7 +23,10 @@ let clinic: GivenOrganisation
 let administrator: GivenMembership
 
 beforeAll(async () => {
-  api = await openUsersApi()
+  api = await openUsersApi({
+    services: ['user-management', 'consent', 'auth'],
+    moreReadModels: [consentTypesProjector, oauthClientsProjector],
+  })
   clinic = await givenOrganisation(api, api.world.orgId)
 })
 afterAll(() => api.close())

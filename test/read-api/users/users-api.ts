@@ -15,13 +15,13 @@ import type { IdentityProvider } from '../../../contracts/users/identity-provide
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../engine/relay/relay.ts'
-import { readModels } from '../../../projections/registry.ts'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { humanReviewProjector } from '../../../projections/human-review/human-review.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { workflowsProjector } from '../../../projections/workflows/workflows.projector.ts'
+import type { Projector } from '../../../engine/projections/projector.ts'
 import { createReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
@@ -85,7 +85,7 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const usedProjectors = [
+const usualReadModels: readonly Projector[] = [
   usersProjector,
   notificationsProjector,
   humanReviewProjector,
@@ -93,25 +93,26 @@ const usedProjectors = [
   casesProjector,
   workflowsProjector,
 ]
-const projectorNames = usedProjectors.map(({ name }) => name)
-const served: readonly string[] = [
-  'user-management',
-  'consent',
-  'auth',
-  'notifications',
-  'human-review',
-  'clinical-api',
-  'orchestrator',
-]
 
-export async function openUsersApi(
-  identityProvider: IdentityProvider = createMockIdentityProvider(),
-): Promise<UsersApi> {
+export interface UsersApiOptions {
+  readonly identityProvider?: IdentityProvider
+  /** Prefixes of the services that each process serves. */
+  readonly services?: readonly string[]
+  /** Read models besides the usual ones. Of others no route answers. */
+  readonly moreReadModels?: readonly Projector[]
+}
+
+export async function openUsersApi({
+  identityProvider = createMockIdentityProvider(),
+  services = ['user-management'],
+  moreReadModels = [],
+}: UsersApiOptions = {}): Promise<UsersApi> {
   const [world, database] = await Promise.all([openDecisionWorld({ hasOwnNode: true }), freshDatabase()])
   const pool = createPool({ url: database.url, max: 8 })
   await ensureRuntimeSchema(pool)
   const filter = { streamPrefixes: projectedStreams }
-  const projectors = readModels
+  const projectors = [...usualReadModels, ...moreReadModels]
+  const projectorNames = projectors.map(({ name }) => name)
   const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
@@ -156,7 +157,7 @@ export async function openUsersApi(
     }
     const t = await startApplication({
       env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000', ...env },
-      services: servicesOf(deps).filter(({ prefix }) => served.includes(prefix)),
+      services: servicesOf(deps).filter(({ prefix }) => services.includes(prefix)),
       isCurrent,
       readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
       actors,
