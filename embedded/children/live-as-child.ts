@@ -6,6 +6,9 @@ export type RunningServer = {
   stop: () => Promise<void>
 }
 
+/** The secrets of a server. They are no arguments, because every user of the machine can see those. */
+export type ServerEnvironment = Readonly<Record<string, string | undefined>>
+
 /** Equals the time that a parent waits before it kills. A stop that hangs must not last longer than that. */
 const STOP_LIMIT_MS = 8_000
 

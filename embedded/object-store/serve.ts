@@ -1,14 +1,14 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer, ServerEnvironment } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import { S3Error } from './errors.ts'
 import { Objects } from './objects.ts'
 import { objectStoreServer } from './server.ts'
 import { Uploads } from './uploads.ts'
 
-export async function serveObjectStore(args: string[]): Promise<RunningServer> {
+export async function serveObjectStore(args: string[], env: ServerEnvironment): Promise<RunningServer> {
   const { values } = parseArgs({
     args,
     options: {
@@ -18,8 +18,8 @@ export async function serveObjectStore(args: string[]): Promise<RunningServer> {
       origin: { type: 'string', multiple: true, default: [] },
     },
   })
-  const accessKeyId = process.env['S3_ACCESS_KEY_ID']
-  const secretAccessKey = process.env['S3_SECRET_ACCESS_KEY']
+  const accessKeyId = env['S3_ACCESS_KEY_ID']
+  const secretAccessKey = env['S3_SECRET_ACCESS_KEY']
   if (values.data === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('embedded object store needs --data, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY')
   }

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer, ServerEnvironment } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import { Memory } from './memory.ts'
 import { providerServer } from './server.ts'
 
-export async function serveProvider(args: string[]): Promise<RunningServer> {
+export async function serveProvider(args: string[], env: ServerEnvironment): Promise<RunningServer> {
   const { values } = parseArgs({
     args,
     options: {
@@ -17,10 +17,9 @@ export async function serveProvider(args: string[]): Promise<RunningServer> {
       'session-ttl-seconds': { type: 'string', default: '3600' },
     },
   })
-  const login = process.env['PROVIDER_LOGIN']
-  const password = process.env['PROVIDER_PASSWORD']
-  // From the environment: every user of the machine can see arguments.
-  const controlSecret = process.env['PROVIDER_CONTROL_SECRET']
+  const login = env['PROVIDER_LOGIN']
+  const password = env['PROVIDER_PASSWORD']
+  const controlSecret = env['PROVIDER_CONTROL_SECRET']
   if (values.data === undefined || isBlank(login) || isBlank(password) || isBlank(controlSecret)) {
     throw new Error('provider simulator needs --data, PROVIDER_LOGIN, PROVIDER_PASSWORD and PROVIDER_CONTROL_SECRET')
   }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { ChatFault } from '../chat/slack-api.ts'
-import type { RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer, ServerEnvironment } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import type { MailFault } from '../mailbox/mail-faults.ts'
 import { receiveMails } from '../mailbox/smtp-in.ts'
@@ -10,7 +10,7 @@ import { FaultQueue } from './fault-queue.ts'
 import { KeptRecords } from './kept-records.ts'
 import { receiversServer } from './server.ts'
 
-export async function serveReceivers(args: string[]): Promise<RunningServer> {
+export async function serveReceivers(args: string[], env: ServerEnvironment): Promise<RunningServer> {
   const { values } = parseArgs({
     args,
     options: {
@@ -22,13 +22,12 @@ export async function serveReceivers(args: string[]): Promise<RunningServer> {
   })
   const records = Number(values.records)
   const limits = { records, bytes: records * 3_355 }
-  // From the environment: every user of the machine can see arguments.
   const [smtpPassword, botToken, readSecret, controlSecret] = [
     'RECEIVERS_SMTP_PASSWORD',
     'RECEIVERS_BOT_TOKEN',
     'RECEIVERS_READ_SECRET',
     'RECEIVERS_CONTROL_SECRET',
-  ].map((name) => process.env[name] ?? '')
+  ].map((name) => env[name] ?? '')
   if (values.data === undefined || !smtpPassword || !botToken || !readSecret || !controlSecret) {
     throw new Error(
       'message receivers need --data, RECEIVERS_SMTP_PASSWORD, RECEIVERS_BOT_TOKEN, RECEIVERS_READ_SECRET and RECEIVERS_CONTROL_SECRET',

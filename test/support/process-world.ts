@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
-import { startObjectStore } from '../../embedded/object-store/start-object-store.ts'
-import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { loadConfiguration, type Configuration } from '../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../platform/outbound/egress.ts'
 import type { EgressPurpose } from '../../platform/outbound/exempt-addresses.ts'
@@ -34,6 +29,7 @@ import type { PatientExports } from '../../contracts/audit/export.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../engine/commands/decision-world.ts'
 import { ids } from '../streams/facts.ts'
+import { hostedObjectStore, hostedProvider } from './hosted-stand-ins.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
 /** Nothing listens here. */
@@ -167,16 +163,14 @@ const purposes = {
 
 /** A world for decisions with a provider simulator, an object store, and services whose answers the test sets. */
 export async function openProcessWorld(options: DecisionWorldOptions = {}): Promise<ProcessWorld> {
-  const folders = await Promise.all([mkdtemp(join(tmpdir(), 'provider-')), mkdtemp(join(tmpdir(), 'objects-'))])
-  const [providerDir, objectsDir] = folders
   const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
   const password = randomUUID()
   const controlSecret = randomUUID()
   const services: Services = { patientId: ids.patient, consent: 'granted', before: () => undefined }
   const [world, simulator, store, server] = await Promise.all([
     openDecisionWorld(options),
-    startProvider({ dataDir: providerDir, port: 0, login: 'platform', password, controlSecret }),
-    startObjectStore({ dataDir: objectsDir, port: 0, bucket: 'assessments', ...account }),
+    hostedProvider({ login: 'platform', password, controlSecret }),
+    hostedObjectStore({ bucket: 'assessments', ...account }),
     startOutsideServer((asked) => serviceAnswer(services, asked)),
   ])
   const configuration = loadConfiguration({
@@ -228,7 +222,6 @@ export async function openProcessWorld(options: DecisionWorldOptions = {}): Prom
       await Promise.all(opened.map((egress) => egress.close()))
       objects.close()
       await Promise.all([world.close(), simulator.stop(), store.stop(), server.close()])
-      await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
     },
   }
 }

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
-import { startProvider } from '../../embedded/provider/start-provider.ts'
+import { hostedProvider } from './hosted-stand-ins.ts'
 import { areRolesApart } from './platform.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
@@ -20,11 +17,8 @@ export interface UnmarkedProvider {
 
 /** The simulator behind a server that removes its mark from each answer. */
 export async function startUnmarkedProvider(): Promise<UnmarkedProvider> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'provider-'))
   const secret = randomUUID()
-  const simulator = await startProvider({
-    dataDir,
-    port: 0,
+  const simulator = await hostedProvider({
     login: 'platform',
     password: secret,
     controlSecret: secret,
@@ -51,7 +45,6 @@ export async function startUnmarkedProvider(): Promise<UnmarkedProvider> {
         server.closeAllConnections()
       })
       await simulator.stop()
-      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }

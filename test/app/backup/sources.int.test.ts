@@ -4,20 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { storeSources } from '../../../app/backup/sources.ts'
-import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { exportPrefix } from '../../../processes/audit/export-runs.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { freshVault } from '../../support/postgres.ts'
 
 test('a backup has the objects of the store without the exports', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sources-'))
   const database = await freshVault()
   const bucket = { bucket: 'images', accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
-  const server = await startObjectStore({ dataDir: join(folder, 'objects'), port: 0, ...bucket })
+  const server = await hostedObjectStore(bucket)
   const objects = connectObjectStore({
     endpoint: server.endpoint,
     region: 'eu-central-1',

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { stageImages, type StagedImages } from '../../../commands/assessments/staged-image.ts'
-import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 
 /** A separate object store, and images that are staged in it. */
 export interface StageWorld {
@@ -19,9 +16,8 @@ export interface StageWorld {
 }
 
 export async function openStageWorld(): Promise<StageWorld> {
-  const folder = await mkdtemp(join(tmpdir(), 'staged-'))
   const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
-  const server = await startObjectStore({ dataDir: folder, port: 0, bucket: 'images', ...account })
+  const server = await hostedObjectStore({ bucket: 'images', ...account })
   const objects = connectObjectStore({
     endpoint: server.endpoint,
     region: 'eu-central-1',
@@ -47,7 +43,6 @@ export async function openStageWorld(): Promise<StageWorld> {
     async close() {
       objects.close()
       await server.stop()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPlace, type PlaceSettings } from '../../../app/backup/open-place.ts'
 import { runBackup } from '../../../app/backup/run.ts'
-import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { at } from '../../../app/demo/members.ts'
 import { backupIds } from '../../../platform/backup/manifests.ts'
 import { pruneBackups } from '../../../platform/backup/prune.ts'
 import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { newKeys, newKeysText, plantBackup } from './planted-place.ts'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 
 const account = { accessKeyId: 'backup', secretAccessKey: 'secret-of-the-backups-0123456789' }
 let folder: string
-let server: EmbeddedObjectStore
+let server: Awaited<ReturnType<typeof hostedObjectStore>>
 let settings: PlaceSettings
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'places-'))
-  server = await startObjectStore({ dataDir: join(folder, 'store'), port: 0, bucket: 'backups', ...account })
+  server = await hostedObjectStore({ bucket: 'backups', ...account })
   settings = {
     backupS3Endpoint: server.endpoint,
     backupS3Region: 'us-east-1',

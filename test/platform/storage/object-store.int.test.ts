@@ -1,29 +1,26 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { connectObjectStore, type ListedObject, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { Problem } from '../../../platform/http/problems.ts'
 import { OutsideCalls } from '../../../platform/outbound/outside-calls.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 
 const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
 const region = 'eu-central-1'
 const bucket = 'images'
 
-let folder: string
-let server: EmbeddedObjectStore
+let server: Awaited<ReturnType<typeof hostedObjectStore>>
 let objects: ObjectStore
 /** A store that does not answer. */
 let gone: ObjectStore
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'object-store-'))
-  server = await startObjectStore({ dataDir: folder, port: 0, bucket, ...account })
+  server = await hostedObjectStore({ bucket, ...account })
   objects = connectObjectStore({ endpoint: server.endpoint, region, bucket, ...account, now: () => new Date() })
   gone = connectObjectStore({ endpoint: 'http://127.0.0.1:1', region, bucket, ...account, now: () => new Date() })
 })
@@ -32,7 +29,6 @@ afterAll(async () => {
   objects.close()
   gone.close()
   await server.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const clientAt = (now: Date) =>
@@ -348,7 +344,7 @@ test('of a source that fails, or an aborted upload, nothing is stored and nothin
   await expect(objects.putParts('exports/endless', endless(), 'application/zip', ending.signal)).rejects.toThrow()
   expect(await listed(objects, 'exports/broken')).toEqual([])
   expect(await listed(objects, 'exports/endless')).toEqual([])
-  expect(await readdir(join(folder, 'uploads'))).toEqual([])
+  expect(await readdir(join(server.dataDir, 'uploads'))).toEqual([])
 })
 
 test('uploads that a crash left are ended, and no others', async () => {
@@ -363,7 +359,7 @@ test('uploads that a crash left are ended, and no others', async () => {
   const [left, other] = await Promise.all([begin('exports/org/a/1'), begin('exports/org/b/1')])
   await objects.abandonParts('exports/org/a/')
   await objects.abandonParts('exports/org/a/')
-  expect(await readdir(join(folder, 'uploads'))).toEqual([other.UploadId])
+  expect(await readdir(join(server.dataDir, 'uploads'))).toEqual([other.UploadId])
   const late = { Bucket: bucket, Key: 'exports/org/a/1', UploadId: left.UploadId, PartNumber: 1, Body: 'late' }
   await expect(client.send(new UploadPartCommand(late))).rejects.toMatchObject({ name: 'NoSuchUpload' })
   await objects.abandonParts('exports/org/')

@@ -1,34 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { createImageFetch } from '../../../processes/adapters/image-fetch.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 
 const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
 const bucket = 'assessments'
 const signal = new AbortController().signal
 
-let folder: string
-let store: EmbeddedObjectStore
+let store: Awaited<ReturnType<typeof hostedObjectStore>>
 const closers: (() => Promise<void> | void)[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'objects-'))
-  store = await startObjectStore({ dataDir: folder, port: 0, bucket, ...account })
+  store = await hostedObjectStore({ bucket, ...account })
 })
 afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 afterAll(async () => {
   await store.stop()
-  await rm(folder, { recursive: true, force: true })
 })
 
 async function worldWith(publicEndpoint: string): Promise<{ readonly objects: ObjectStore; readonly egress: Egress }> {

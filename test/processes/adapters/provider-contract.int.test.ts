@@ -1,14 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startProvider } from '../../../embedded/provider/start-provider.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import { createProvider, type Provider, type ProviderAnswer } from '../../../processes/adapters/provider.ts'
+import { hostedProvider } from '../../support/hosted-stand-ins.ts'
 import { startRecordingProxy, type RecordedRequest, type RecordingProxy } from './recording-proxy.ts'
 
 /**
@@ -44,12 +42,8 @@ async function target(): Promise<string> {
     return realUrl
   }
   ;[login, password] = ['platform', randomUUID()]
-  const dataDir = await mkdtemp(join(tmpdir(), 'provider-'))
-  const simulator = await startProvider({ dataDir, port: 0, login, password, controlSecret: password })
-  closing.push(
-    () => simulator.stop(),
-    () => rm(dataDir, { recursive: true, force: true }),
-  )
+  const simulator = await hostedProvider({ login, password, controlSecret: password })
+  closing.push(() => simulator.stop())
   return simulator.url
 }
 

@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'vitest'
-import { startReceivers } from '../../../embedded/receivers/start-receivers.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
@@ -23,6 +19,7 @@ import { at } from '../../streams/facts.ts'
 import { ruleFact } from '../../streams/notification-settings-facts.ts'
 import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
+import { hostedReceivers } from '../../support/hosted-stand-ins.ts'
 import { processDependencies, startOutsideServer, type Reply } from '../../support/process-world.ts'
 
 interface Received {
@@ -62,12 +59,11 @@ export interface NotificationsWorld extends DecisionWorld {
 }
 
 export async function openNotificationsWorld(): Promise<NotificationsWorld> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'receivers-'))
   const [controlSecret, readSecret, botToken, smtpPassword] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   const contacts = new Map<string, Contact | Reply>()
   const [world, receivers, services] = await Promise.all([
     openDecisionWorld(),
-    startReceivers({ dataDir, port: 0, smtpPort: 0, smtpPassword, botToken, readSecret, controlSecret }),
+    hostedReceivers({ smtpPassword, botToken, readSecret, controlSecret }),
     startOutsideServer(({ route }) => {
       if (route.endsWith('/token')) return { status: 200, body: { access_token: 'token', expires_in: 3600 } }
       const contact = contacts.get(route.split('/').at(-2) ?? '')
@@ -110,7 +106,6 @@ export async function openNotificationsWorld(): Promise<NotificationsWorld> {
       await Promise.all([deps.mails.close(), deps.chats.close()])
       await egress.close()
       await Promise.all([world.close(), receivers.stop(), services.close()])
-      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }

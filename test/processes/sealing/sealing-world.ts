@@ -1,8 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { logKeys } from '../../../contracts/audit/log-keys.ts'
 import { tileReader } from '../../../contracts/audit/log-objects.ts'
 import { decodeRecord, newRecord, sealedPartOf, type LogRecord } from '../../../contracts/audit/log-record.ts'
@@ -18,6 +14,7 @@ import { LogWriter, type SealingServers } from '../../../processes/sealing/log-w
 import { consents } from '../../../streams/consent/aggregate.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { consentFact } from '../../streams/facts.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 
 export const origin = 'log.example/test'
 
@@ -39,11 +36,10 @@ export interface SealingWorld extends DecisionWorld {
 }
 
 export async function openSealingWorld(): Promise<SealingWorld> {
-  const folder = await mkdtemp(join(tmpdir(), 'objects-'))
   const account = { accessKeyId: 'test', secretAccessKey: randomUUID() }
   const [world, server] = await Promise.all([
     openDecisionWorld({ hasOwnNode: true }),
-    startObjectStore({ dataDir: folder, port: 0, bucket: 'assessments', ...account }),
+    hostedObjectStore({ bucket: 'assessments', ...account }),
   ])
   const objects = connectObjectStore({
     endpoint: server.endpoint,
@@ -107,7 +103,6 @@ export async function openSealingWorld(): Promise<SealingWorld> {
     async close() {
       objects.close()
       await Promise.all([world.close(), server.stop()])
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'vitest'
 import { createIdentityProvider } from '../../../app/identity-provider.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
@@ -9,7 +6,6 @@ import type { RegisterUser, UserDependencies } from '../../../commands/users/reg
 import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
-import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
@@ -24,6 +20,7 @@ import { users, type UserState } from '../../../streams/user/aggregate.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { roleFact } from '../../streams/user-facts.ts'
 import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { keycloakEnv, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
 import { processDependencies } from '../../support/process-world.ts'
 
@@ -37,12 +34,11 @@ export interface UsersWorld extends DecisionWorld {
 
 /** Streams in an event store, accounts at a stand-in of Keycloak, and a clock that tests move. */
 export async function openUsersWorld(): Promise<UsersWorld> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'users-'))
   const bucket = { bucket: 'assessments', accessKeyId: 'test', secretAccessKey: randomUUID() }
   const [world, keycloak, stored] = await Promise.all([
     openDecisionWorld(),
     startKeycloakStandIn(),
-    startObjectStore({ dataDir, port: 0, ...bucket }),
+    hostedObjectStore(bucket),
   ])
   const own = { IDP_MODE: 'keycloak', ERASURE_VAULT_HOURS: '0' }
   const configuration = loadConfiguration({ ...own, ...keycloakEnv(keycloak.url) })
@@ -60,7 +56,6 @@ export async function openUsersWorld(): Promise<UsersWorld> {
       await egress.close()
       objects.close()
       await Promise.all([world.close(), keycloak.close(), stored.stop()])
-      await rm(dataDir, { recursive: true, force: true })
     },
   }
 }
