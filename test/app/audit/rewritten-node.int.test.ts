@@ -34,25 +34,31 @@ afterAll(async () => {
   await world.close()
 })
 
-/** The faults that are found if the event store is a node with these events, as somebody with access to its files leaves it. */
-async function faultsOf(left: readonly Stored[]) {
+/** An event store as somebody with access to its files leaves it: a node with the events that are appended here. */
+async function rewrittenNode() {
   const node = await freshEventStore()
-  try {
-    const client = EventStoreDBClient.connectionString(node.url)
-    const positions: string[] = []
-    for (const { streamId, id, type, data, metadata } of left) {
-      const { position } = await client.appendToStream(streamId, jsonEvent({ id, type, data, metadata }))
-      positions.push(position === undefined ? '' : formatPosition(position))
-    }
-    await client.dispose()
-    const store = await world.storeOf(catalogue, node.url)
-    const { vault, objects } = world
-    const servers = { configuration, store, vault, objects, egress, close: async () => undefined }
-    const order = { isJson: false, from: undefined, key: undefined, witnesses: [] }
-    const { faults } = await verifyServers(servers, order)
-    return { positions, faults: faults.map(({ kind, position }) => ({ kind, position })) }
-  } finally {
-    await node.stop()
+  const client = EventStoreDBClient.connectionString(node.url)
+  const store = await world.storeOf(catalogue, node.url)
+  const positions: string[] = []
+  return {
+    positions,
+    async append(left: readonly Stored[]) {
+      for (const { streamId, id, type, data, metadata } of left) {
+        const { position } = await client.appendToStream(streamId, jsonEvent({ id, type, data, metadata }))
+        positions.push(position === undefined ? '' : formatPosition(position))
+      }
+    },
+    async faults() {
+      const { vault, objects } = world
+      const servers = { configuration, store, vault, objects, egress, close: async () => undefined }
+      const order = { isJson: false, from: undefined, key: undefined, witnesses: [] }
+      const { faults } = await verifyServers(servers, order)
+      return faults.map(({ kind, position }) => ({ kind, position }))
+    },
+    async [Symbol.asyncDispose]() {
+      await client.dispose()
+      await node.stop()
+    },
   }
 }
 
@@ -84,14 +90,18 @@ const planted: readonly (readonly [string, Planted])[] = [
     { change: (stored) => stored.toSpliced(50, 1).toSpliced(150, 0, ...stored.slice(50, 51)), kind: 'moved', at: 150 },
   ],
   ['an added event', { change: (stored) => stored.toSpliced(70, 0, ...copied(stored[70])), kind: 'added', at: 70 }],
-  ['a cut tail', { change: (stored) => stored.slice(0, 230), kind: 'tail_cut', at: 229 }],
 ]
 
-test('finds nothing in a node with the same events', async () => {
-  expect((await faultsOf(events)).faults).toEqual([])
+test('finds a cut tail, and nothing in a node with the same events', async () => {
+  await using left = await rewrittenNode()
+  await left.append(events.slice(0, 230))
+  expect(await left.faults()).toEqual([{ kind: 'tail_cut', position: left.positions[229] }])
+  await left.append(events.slice(230))
+  expect(await left.faults()).toEqual([])
 })
 
 test.each(planted)('finds %s in a node whose files somebody rewrote', async (_, { change, kind, at }) => {
-  const { positions, faults } = await faultsOf(change(events))
-  expect(faults).toEqual([{ kind, position: positions[at] }])
+  await using left = await rewrittenNode()
+  await left.append(change(events))
+  expect(await left.faults()).toEqual([{ kind, position: left.positions[at] }])
 })
