@@ -8,6 +8,24 @@ const clientDecisions = 'test/commands/auth/client-decisions.unit.test.ts'
 /** Rules of users and roles, and what ends tokens. */
 export const userMutants: readonly Mutant[] = [
   {
+    name: 'released-claim-stays',
+    fault: 'a new user loses its membership if a failed request of the same key released the claim',
+    file: 'commands/users/organisation-membership.ts',
+    at: 'lostWith / !==',
+    becomes: 'true',
+    caughtBy: {
+      'test/processes/users/users-steps.int.test.ts': 'answers a repeat of its key with the membership',
+    },
+  },
+  {
+    name: 'revoked-claim-comes-back',
+    fault: 'a membership that was revoked is assigned again when its creation is repeated',
+    file: 'commands/users/role-assignments.ts',
+    at: 'confirmMembership / has() 1',
+    becomes: 'false',
+    caughtBy: { [roles]: 'is none if it was revoked' },
+  },
+  {
     name: 'claim-administers',
     fault: 'a member who is not confirmed yet counts as an administrator, and a crash leaves none',
     file: 'commands/users/administrators.ts',
