@@ -23,7 +23,7 @@ export const userMutants: readonly Mutant[] = [
     file: 'commands/users/role-assignments.ts',
     at: 'confirmMembership / has() 1',
     becomes: 'false',
-    caughtBy: { [roles]: 'is none if it was revoked' },
+    caughtBy: { [roles]: 'is none after a revocation' },
   },
   {
     name: 'claim-administers',

@@ -272,8 +272,13 @@ describe('the confirmation of an assignment that was released', () => {
       ])
   })
 
+  test('is none after a revocation', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned(), confirmed, roleFact('MembershipRevoked'))
+      .when(confirmMembership, confirm)
+      .thenEvents([])
+  })
+
   test.each([
-    ['it was revoked', [roleFact('RoleCreated'), assigned(), confirmed, roleFact('MembershipRevoked')], lost],
     ['the role is gone', [...releasedOnce, roleFact('RoleDeleted')], lost],
     ['the user has another membership', [...releasedOnce, assigned({ membershipId: otherMembership })], lost],
     ['nobody knows what it was', releasedOnce, null],
