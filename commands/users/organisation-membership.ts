@@ -96,10 +96,13 @@ export async function resolveMembership(
   )
 }
 
-/** Only the key of the user's creation is known here. A request that adds a membership later is answered with a conflict. */
+/**
+ * Only the key of the user's creation is known here. A request that adds a membership later is answered with a conflict.
+ * An erasure may have ended the membership in the organisation's stream already.
+ */
 function lostWith(user: User, membershipId: string, changedBy: string): LostAssignment | null {
   const membership = user.memberships.get(membershipId)
-  if (membership?.addedAt !== user.createdAt) return null
+  if (membership?.addedAt !== user.createdAt || user.status === 'erased') return null
   return { userId: user.userId, roleId: membership.firstRoleId, fingerprint: user.fingerprint, changedBy }
 }
 

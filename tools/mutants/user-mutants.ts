@@ -11,7 +11,7 @@ export const userMutants: readonly Mutant[] = [
     name: 'released-claim-stays',
     fault: 'a new user loses its membership if a failed request of the same key released the claim',
     file: 'commands/users/organisation-membership.ts',
-    at: 'lostWith / !==',
+    at: 'lostWith / ||',
     becomes: 'true',
     caughtBy: {
       'test/processes/users/users-steps.int.test.ts': 'answers a repeat of its key with the membership',
