@@ -390,20 +390,19 @@ test('a problem that the document names is explained under its code', async () =
   )
   const slugs = [...codes].filter((code) => /^[a-z]+(-[a-z]+)+$|^conflict$/.test(code))
   expect(slugs.length).toBeGreaterThan(30)
-  for (const code of slugs.slice(0, 1)) {
-    const { status, body } = await watched.send(`/problems/${code}`)
-    expect([status, body]).toEqual([
-      200,
-      {
-        code,
-        type: expect.stringMatching(new RegExp(`^https://.*/problems/${code}$`)),
-        status: expect.any(Number),
-        title: expect.any(String),
-        retriable: expect.any(Boolean),
-        doc: expect.any(String),
-      },
-    ])
-  }
+  const [code = ''] = slugs
+  const { status, body } = await watched.send(`/problems/${code}`)
+  expect([status, body]).toEqual([
+    200,
+    {
+      code,
+      type: expect.stringMatching(new RegExp(`^https://.*/problems/${code}$`)),
+      status: expect.any(Number),
+      title: expect.any(String),
+      retriable: expect.any(Boolean),
+      doc: expect.any(String),
+    },
+  ])
   const page = await fetch(`${platform.baseUrl}/problems/conflict`, { headers: { accept: 'text/html' } })
   expect([page.headers.get('content-type'), (await page.text()).startsWith('<!doctype html>')]).toEqual([
     'text/html; charset=utf-8',

@@ -6,7 +6,7 @@ import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import { endOrganisationMembership, resolveMembership } from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
-import type { RegisterUser } from '../../../commands/users/registration-attempt.ts'
+import { createdUser, type RegisterUser } from '../../../commands/users/registration-attempt.ts'
 import { userDetailOf } from '../../../commands/users/user-records.ts'
 import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
 import { IdentityProviderUnavailableError, type IdentityProvider } from '../../../contracts/users/identity-provider.ts'
@@ -160,6 +160,16 @@ describe('a registration', () => {
     test('keeps its membership if the process ends it', async () => {
       await dyingBeforeItConfirms()
       await expectMember()
+    })
+
+    test('does not get it again while the user is being erased', async () => {
+      await dyingBeforeItConfirms()
+      const { state } = await world.store.load(users.of(user.userId))
+      const erasing = { ...createdUser(state), status: 'erased' } as const
+      const { organisationId } = organisation
+      const membership = { membershipId: user.membership?.membershipId ?? '', organisationId, changedBy: randomUUID() }
+      const resolved = await resolveMembership(world.routes, membership, erasing, contextOf(world))
+      expect(resolved.state.assignments.size).toBe(0)
     })
 
     test('answers a repeat of its key with the membership', async () => {
