@@ -83,8 +83,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // One event store holds one installation, so its test files run one after another.
     fileParallelism: !isOneEventStore,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     teardownTimeout: 20_000,
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),

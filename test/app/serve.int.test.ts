@@ -1,12 +1,9 @@
 import { v4 } from 'uuid'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../app/demo/members.ts'
 import { createApiClient, requestToken } from '../support/raw-api.ts'
 import { waitFor } from '../support/platform.ts'
 import { openServeWorld, type ServeWorld } from './serve-world.ts'
-
-// Each start of the program takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let world: ServeWorld
 

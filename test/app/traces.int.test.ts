@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at } from '../../app/demo/members.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../app/demo/webhook-receiver.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../support/in-process-platform.ts'
@@ -16,8 +16,6 @@ import {
 } from '../support/main-job.ts'
 import { waitFor } from '../support/platform.ts'
 import { startTraceReceiver, type ReceivedSpan, type TraceReceiver } from '../support/trace-receiver.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** In every free text, in the address of the webhook, and in headers. */
 const canary = 'Zanzibar'

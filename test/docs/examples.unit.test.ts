@@ -28,7 +28,7 @@ beforeAll(async () => {
   const isPlanted = (error: string) => error.includes('/streams/planted/')
   plantedErrors = errors.filter(isPlanted)
   otherErrors = errors.filter((error) => !isPlanted(error))
-}, 300_000)
+})
 
 test('the examples of the guides compile', () => {
   expect(examples.length).toBeGreaterThanOrEqual(compiledDocuments.length)

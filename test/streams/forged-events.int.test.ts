@@ -6,7 +6,7 @@ import {
   StreamNotFoundError,
   type JSONEventType,
 } from '@eventstore/db-client'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import type { Channel } from '../../engine/relay/channel.ts'
 import { createRelay, type Relay } from '../../engine/relay/relay.ts'
@@ -27,6 +27,7 @@ import {
   ticketFold,
   type TicketEvent,
 } from '../engine/projections/tickets.ts'
+import { eventually } from '../support/eventually.ts'
 
 const own = 'ticket-orgA-1'
 const channel: Channel<undefined> = {
@@ -91,10 +92,6 @@ afterEach(async () => {
   await node.stop()
   await emptyDatabase(pool)
 })
-
-function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 20 })
-}
 
 interface Stored {
   readonly id: string

@@ -156,7 +156,7 @@ export function clientOf(
 export async function waitFor<Found>(
   what: string,
   look: () => Promise<Found | undefined> | Found | undefined,
-  limitMs = 30_000,
+  limitMs = 120_000,
 ): Promise<Found> {
   const deadline = Date.now() + limitMs
   for (;;) {

@@ -67,7 +67,7 @@ it('runs from an empty folder as plain JavaScript, with types', async () => {
   } finally {
     await rm(empty, { recursive: true, force: true })
   }
-}, 300_000)
+})
 
 it('has no dependencies and at most 400 lines', async () => {
   const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { dependencies?: object }

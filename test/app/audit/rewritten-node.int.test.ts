@@ -28,7 +28,7 @@ beforeAll(async () => {
   for await (const { event } of client.readAll())
     if (event !== undefined && !event.streamId.startsWith('$') && event.isJson) events.push(event)
   await client.dispose()
-}, 60_000)
+})
 afterAll(async () => {
   await egress.close()
   await world.close()

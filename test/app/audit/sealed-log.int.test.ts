@@ -111,7 +111,7 @@ beforeAll(async () => {
   const { signal } = new AbortController()
   const answer = await asked.sign(writer.checkpoint, (from) => tree.consistencyProof(from), signal)
   expect(answer.kind).toBe('signed')
-}, 60_000)
+})
 afterAll(async () => {
   for (const close of closers.toReversed()) await close()
   await egress.close()

@@ -23,7 +23,7 @@ beforeAll(async () => {
   baseUrl = inProcess.platform.credentials.base_url
   operator = await account('operator@example.org', ['operations:read'])
   clerk = await account('clerk@example.org', ['users:admin'])
-}, 120_000)
+})
 afterAll(async () => {
   await inProcess.close()
   await keycloak.close()

@@ -45,6 +45,9 @@ const contexts: BrowserContext[] = []
 /** What the pages wrote to the console of the browser, without refused requests. */
 const complaints: string[] = []
 
+/** The signed-in person. Rows of a list may be users too. */
+const userOf = (page: Page) => page.getByRole('banner').getByTestId('user')
+
 describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   beforeAll(async () => {
     inProcess = await startInProcessPlatform({ WEBHOOK_RETRY_SCHEDULE_MS: '0,60000,60000' })
@@ -54,7 +57,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     pool = createPool({ url: inProcess.databaseUrl, max: 2 })
     browser = await openChromium()
     await someWork()
-  }, 180_000)
+  })
   afterAll(async () => {
     await browser.close()
     await pool.end()
@@ -81,6 +84,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
 
   async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
     const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+    context.setDefaultTimeout(120_000)
     contexts.push(context)
     const page = await context.newPage()
     page.on('pageerror', ({ message }) => complaints.push(message))
@@ -103,7 +107,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await page.goto(baseUrl + path)
     await page.getByTestId('sign-in').click()
     await signIn(page, email)
-    await page.getByTestId('user').waitFor()
+    await userOf(page).waitFor()
     return page
   }
 
@@ -129,7 +133,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   it('send a person to the form and back to the page, and show who is signed in', async () => {
     const page = await signedIn('/console/work?state=failing')
     expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/console/work?state=failing')
-    expect(await page.getByTestId('user').textContent()).toBe('Demo Operator')
+    expect(await userOf(page).textContent()).toBe('Demo Operator')
     expect(await page.getByLabel('State').inputValue()).toBe('failing')
   })
 
@@ -212,7 +216,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     const projector = page.locator('[data-testid=projector][data-name=patients]')
     await projector.getByTestId('action-verify').click()
     await projector.getByTestId('confirm').click()
-    await projector.locator('[data-testid=operation][data-status=done]').waitFor({ timeout: 45_000 })
+    await projector.locator('[data-testid=operation][data-status=done]').waitFor()
   })
 
   it('have a read model that stopped go on without its event, for a reason', async () => {
@@ -230,7 +234,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     expect(await projector.getByTestId('confirm').isDisabled()).toBe(true)
     await projector.getByLabel('Reason').fill('planted by a test')
     await projector.getByTestId('confirm').click()
-    await projector.locator('[data-testid=operation][data-status=done]').waitFor({ timeout: 45_000 })
+    await projector.locator('[data-testid=operation][data-status=done]').waitFor()
     await page.goto(`${baseUrl}/console/access`)
     await page
       .getByTestId('action')
@@ -296,7 +300,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.type(atConsole.password)
     await page.keyboard.press('Enter')
-    await page.getByTestId('user').waitFor()
+    await userOf(page).waitFor()
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement?.className')).toBe('skip')
     await page.keyboard.press('Enter')
@@ -306,7 +310,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   it('write hostile names as texts', async () => {
     await person('hostile@example.org', ['operations:read', 'users:admin', 'auth:admin'])
     const page = await signedIn('/console/access', 'hostile@example.org')
-    expect(await page.getByRole('banner').getByTestId('user').textContent()).toBe(hostileName)
+    expect(await userOf(page).textContent()).toBe(hostileName)
     await page.getByTestId('role').filter({ hasText: 'hostile@example.org' }).waitFor()
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.title()).not.toBe('hit')
@@ -349,7 +353,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
       // Another host name is another site.
       await page.goto(`http://localhost:${portOf(other)}/`)
       await page.getByRole('link').click()
-      await page.getByTestId('user').waitFor()
+      await userOf(page).waitFor()
     } finally {
       other.close()
       other.closeAllConnections()
@@ -393,7 +397,7 @@ describe.skipIf(browserPath === undefined)('a sign-in at a Keycloak on another s
       page.on('framenavigated', () => (visits += 1))
       await page.goto(`${ownUrl}/console/webhooks`)
       await page.getByTestId('sign-in').click()
-      await page.getByTestId('user').waitFor()
+      await userOf(page).waitFor()
       expect(page.url()).toBe(`${ownUrl}/console/webhooks`)
       // The page, the callback, and the page again.
       expect(visits).toBe(3)

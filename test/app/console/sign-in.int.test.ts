@@ -30,7 +30,7 @@ beforeAll(async () => {
   if (credentials.console === undefined) throw new Error('no operator of the console')
   atConsole = credentials.console
   second = await apiProcess({})
-}, 120_000)
+})
 afterAll(async () => {
   await second.stop.stop()
   await pool.end()

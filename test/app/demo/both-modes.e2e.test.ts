@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at } from '../../../app/demo/members.ts'
 import { runMainJob } from '../../../app/demo/main-job.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { photograph } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-
-// Two analyses may be slow on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let receiver: WebhookReceiver

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { verifyConfiguredLog } from '../../../app/audit/verify-command.ts'
 import { at } from '../../../app/demo/members.ts'
 import { runKeys } from '../../../app/keys/run.ts'
@@ -22,6 +22,7 @@ import { openSealingWorld, origin, type SealingWorld } from '../../processes/sea
 import { KilledError } from '../../processes/users/mortal-process.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { newKey } from '../audit/planted-log.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: SealingWorld
 let database: FreshDatabase
@@ -152,13 +153,13 @@ test('a process that seals takes the new key without a restart and without a fai
   const sealing = startSealing({ ...options, now: () => new Date() })
   try {
     await world.write(1)
-    await vi.waitFor(async () => expect((await newest()).size).toBe((await world.stored()).length), 20_000)
+    await eventually(async () => expect((await newest()).size).toBe((await world.stored()).length))
     await endSealKeys(world.vault)
-    await vi.waitFor(async () => expect((await world.record()).unlogged).toEqual([]), 20_000)
+    await eventually(async () => expect((await world.record()).unlogged).toEqual([]))
     const { vkey } = await rotateSealKey(world.vault)
-    await vi.waitFor(async () => expect((await world.record()).unlogged).toEqual([]), 20_000)
+    await eventually(async () => expect((await world.record()).unlogged).toEqual([]))
     await world.write(1)
-    await vi.waitFor(async () => expect((await signers())[0]).toBe(parseVkey(vkey).id), 20_000)
+    await eventually(async () => expect((await signers())[0]).toBe(parseVkey(vkey).id))
     expect([sealing.status().failingSince, lines]).toEqual([undefined, []])
   } finally {
     await sealing.close()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { figuresOf, showFigures } from '../../../app/operations/figures.ts'
 import { readSeen } from '../../../app/operations/operations.ts'
 import type { Seen } from '../../../app/operations/overview.ts'
@@ -12,6 +12,7 @@ import { assessmentsProcess } from '../../../processes/assessments/assessments.p
 import { linesOf } from '../../platform/observability/figures.ts'
 import { seenWell, seenWithProblems } from './seen.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -41,7 +42,7 @@ it('the figures of work are those of the last count', async () => {
   const read = () => readSeen({ pool, failedRetentionSeconds: 3_600, store: away, now: () => new Date() })
   const figures = showFigures({ read, metrics, showsSteps: true, logger, everyMs: 20 })
   await figures.first
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const text = await metrics.text()
     expect(linesOf(text, 'step_count')).toEqual([
       'step_count{process="assessments",step="expire",state="due"} 2',
@@ -108,9 +109,9 @@ it('a problem is a figure under its name, without ids, and none is old', async (
   expect(await lines('seal_lag_seconds')).toEqual(['seal_lag_seconds 700'])
   expect(await lines('step_count')).toEqual([])
   read = async () => seenWell
-  await vi.waitFor(async () => expect(await lines('operations_problems')).toEqual([]))
+  await eventually(async () => expect(await lines('operations_problems')).toEqual([]))
   expect(await lines('operations_status')).toContain('operations_status{state="ok"} 1')
   read = () => Promise.reject(new Error('the database is away'))
-  await vi.waitFor(async () => expect(await lines('operations_status')).toEqual([]))
+  await eventually(async () => expect(await lines('operations_status')).toEqual([]))
   await figures.close()
 })

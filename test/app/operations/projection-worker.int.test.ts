@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { workOnProjections } from '../../../app/operations/projection-worker.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
@@ -11,6 +11,7 @@ import { patientsProjector } from '../../../projections/clinical/patients.projec
 import { catalogue } from '../../../streams/catalogue.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -46,6 +47,6 @@ it('an operation waits for a database that is away, and is carried out once it i
   expect(await states()).toEqual([{ status: 'requested', detail: null }])
   const working = workOnProjections({ ...away, databaseUrl: database.url })
   const refused = { status: 'failed', detail: 'nothing-to-roll-back-to' }
-  await vi.waitFor(async () => expect(await states()).toEqual([refused]), { timeout: 15_000 })
+  await eventually(async () => expect(await states()).toEqual([refused]))
   await working.close()
 })

@@ -27,6 +27,7 @@ import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
 import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -146,7 +147,7 @@ describe('a retry', () => {
       }),
     ])
     begin()
-    await vi.waitFor(async () => expect(await notBefore(succeeds)).toBe(true))
+    await eventually(async () => expect(await notBefore(succeeds)).toBe(true))
     expect([await notBefore(fails), await notBefore(gone), await notBefore(other)]).toEqual([true, true, false])
     expect(wake).toHaveBeenCalled()
 
@@ -157,7 +158,7 @@ describe('a retry', () => {
     )
     await pool.query('update runtime.claims set last_failed_at = now() where key = $1', [fails])
     await pool.query('delete from assessments_todo.todo where key = $1', [gone])
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const ended = await operations().retryOf(asked.id)
       expect(ended).toMatchObject({ total: 3, waiting: 0, done: 2, failed_again: 1, ended_at: expect.any(String) })
     })
@@ -171,7 +172,7 @@ describe('a retry', () => {
     await operations().retry(order('group', group.id))
     await pool.query('delete from assessments_todo.todo where key = $1', [key])
     begin()
-    await vi.waitFor(async () => expect((await onlyGroup()).retry?.ended_at).not.toBeNull())
+    await eventually(async () => expect((await onlyGroup()).retry?.ended_at).not.toBeNull())
     const { count, error, example, first_failed_at: since } = await onlyGroup()
     expect({ count, error, example, since }).toEqual({
       count: 0,
@@ -208,7 +209,7 @@ describe('a retry', () => {
     const asked = order('step', item?.id ?? '')
     expect((await operations().retry(asked)).retry.total).toBe(1)
     begin()
-    await vi.waitFor(async () => expect(await notBefore(one)).toBe(true))
+    await eventually(async () => expect(await notBefore(one)).toBe(true))
     expect(await notBefore(other)).toBe(false)
     expect((await operations().workItem(null, item?.id ?? ''))?.retry).toMatchObject({ id: asked.id, waiting: 1 })
   })
@@ -227,7 +228,7 @@ describe('a retry', () => {
     const asked = order('group', id)
     await operations().retry(asked)
     begin()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rows } = await pool.query<{ is_begun: boolean }>('select is_begun from runtime.retried_work')
       expect(rows).toEqual([{ is_begun: true }])
     })
@@ -236,7 +237,7 @@ describe('a retry', () => {
     await pool.query(`update runtime.claims set lease_until = '-infinity', last_failed_at = now() where key = $1`, [
       key,
     ])
-    await vi.waitFor(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
+    await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
   })
 
   it('is refused for work that has not failed, and for unknown ids', async () => {
@@ -278,7 +279,7 @@ describe('a retry', () => {
     await Promise.all([takeLostRetries(source), takeLostRetries(source)])
     expect(await operations().retryOf(asked.id)).toMatchObject({ total: 1, waiting: 1 })
     begin()
-    await vi.waitFor(async () => expect(await notBefore(key)).toBe(true))
+    await eventually(async () => expect(await notBefore(key)).toBe(true))
   })
 })
 
@@ -313,12 +314,12 @@ describe('work that records its attempts', () => {
     const asked = order('group', group.id)
     await operations().retry(asked)
     begin()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { state } = await store.load(target)
       expect(state.status === 'pending' && Date.parse(state.nextAttemptAt ?? '')).toBeLessThanOrEqual(Date.now())
     })
     await operations().retry(order('step', delivery.deliveryId))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rows } = await pool.query('select from runtime.retried_work where is_begun')
       expect(rows).toHaveLength(2)
     })
@@ -331,10 +332,10 @@ describe('work that records its attempts', () => {
        values ($1, $2, $3, $4, 'assessment.completed', 'event', 'pending', now(), 3)`,
       [delivery.deliveryId, org, subscriptionId, eventId],
     )
-    await vi.waitFor(async () => expect((await onlyGroup()).count).toBe(0))
+    await eventually(async () => expect((await onlyGroup()).count).toBe(0))
     expect(await operations().retryOf(asked.id)).toMatchObject({ waiting: 1, done: 0, failed_again: 0 })
     await pool.query(`update webhook_deliveries.deliveries set status = 'failed'`)
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1, ended_at: expect.any(String) }),
     )
   })
@@ -377,7 +378,7 @@ describe('work that records its attempts', () => {
     const asked = order('group', group.id)
     await operations().retry(asked)
     begin()
-    await vi.waitFor(async () => expect((await store.load(target)).state.status).toBe('pending'))
+    await eventually(async () => expect((await store.load(target)).state.status).toBe('pending'))
     // The process died before it wrote that it had begun, and the round failed meanwhile.
     await worker?.close()
     await store.append(
@@ -391,7 +392,7 @@ describe('work that records its attempts', () => {
     )
     await pool.query('update runtime.retried_work set is_begun = false')
     begin()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rows } = await pool.query('select from runtime.retried_work where is_begun')
       expect(rows).toHaveLength(1)
     })
@@ -400,7 +401,7 @@ describe('work that records its attempts', () => {
     await pool.query(`insert into webhook_deliveries.attempts values ($1, 2, now(), 500, 5, 'http_status')`, [
       delivery.deliveryId,
     ])
-    await vi.waitFor(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
+    await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
   })
 
   it('a failed notification is queued again, once', async () => {
@@ -424,9 +425,9 @@ describe('work that records its attempts', () => {
     const asked = order('step', notificationId)
     await operations().retry(asked)
     begin()
-    await vi.waitFor(async () => expect((await store.load(target)).state.status).toBe('queued'))
+    await eventually(async () => expect((await store.load(target)).state.status).toBe('queued'))
     await pool.query(`update notifications.notifications set status = 'sent', failed_at = null`)
-    await vi.waitFor(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ done: 1 }))
+    await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ done: 1 }))
   })
 
   it('a failed AI review is not tried again', async () => {
@@ -469,7 +470,7 @@ describe('work that records its attempts', () => {
     )
     await operations().retry(order('step', notificationId))
     begin()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { state } = await store.load(target)
       expect(state.status === 'queued' && Date.parse(state.nextAttemptAt)).toBeLessThanOrEqual(Date.now())
     })

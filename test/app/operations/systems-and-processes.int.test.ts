@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSystems, storeOutsideCalls } from '../../../app/operations/outside-systems.ts'
 import { readProcesses, showSignsOfLife } from '../../../app/operations/signs-of-life.ts'
 import { probeSystems, systemProbes } from '../../../app/operations/system-probes.ts'
@@ -13,6 +13,7 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 import { OutsideCalls } from '../../../platform/outbound/outside-calls.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const logger = createLogger({ level: 'silent' })
 let database: FreshDatabase
@@ -35,7 +36,6 @@ afterAll(async () => {
   await database.drop()
 })
 
-const eventually = { timeout: 10_000, interval: 50 }
 const systemNamed = async (name: string) => (await readSystems(pool)).find((system) => system.name === name)
 
 describe('systems outside', () => {
@@ -54,14 +54,14 @@ describe('systems outside', () => {
     one.fail()
     one.fail()
     const two = { status: 'ok', failures: 2 }
-    await vi.waitFor(async () => expect(await systemNamed('chat')).toMatchObject(two), eventually)
+    await eventually(async () => expect(await systemNamed('chat')).toMatchObject(two))
     other.fail()
     const failing = { status: 'failing', failures: 3, error: { class: 'Answer', code: '503', host: null } }
-    await vi.waitFor(async () => expect(await systemNamed('chat')).toMatchObject(failing), eventually)
+    await eventually(async () => expect(await systemNamed('chat')).toMatchObject(failing))
     expect((await systemNamed('chat'))?.failingSince).toBeInstanceOf(Date)
     other.calls.begin('chat').end({ status: 200 })
     const well = { status: 'ok', failures: 0, failingSince: null, error: null }
-    await vi.waitFor(async () => expect(await systemNamed('chat')).toMatchObject(well), eventually)
+    await eventually(async () => expect(await systemNamed('chat')).toMatchObject(well))
     expect((await systemNamed('chat'))?.lastSuccessAt).toBeInstanceOf(Date)
   })
 
@@ -104,13 +104,12 @@ describe('systems outside', () => {
     // A piece of work that waits much longer than operators should.
     const work = objects.head('image', caller.signal).catch(() => undefined)
     const failing = { status: 'failing', error: { class: 'DOMException', code: 'timeout' } }
-    const long = { ...eventually, timeout: 30_000 }
-    await vi.waitFor(async () => expect(await systemNamed('object_store')).toMatchObject(failing), long)
+    await eventually(async () => expect(await systemNamed('object_store')).toMatchObject(failing))
     isHanging = false
     caller.abort()
     await work
     const well = { status: 'ok', failures: 0 }
-    await vi.waitFor(async () => expect(await systemNamed('object_store')).toMatchObject(well), eventually)
+    await eventually(async () => expect(await systemNamed('object_store')).toMatchObject(well))
   })
 })
 
@@ -134,10 +133,10 @@ describe('processes', () => {
     expect(process?.checks).toEqual(checks({ status: 'ok', since: '2030-01-01T00:00:00.000Z' }))
     clock.at = new Date('2030-01-01T00:00:05.000Z')
     status = 'failing'
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [later] = await readProcesses(pool)
       expect(later?.checks).toEqual(checks({ status: 'failing', since: '2030-01-01T00:00:05.000Z' }))
-    }, eventually)
+    })
     await life.close()
     expect(await readProcesses(pool)).toEqual([])
   })

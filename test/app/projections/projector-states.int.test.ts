@@ -1,5 +1,5 @@
 import { v4 } from 'uuid'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { retryProjector } from '../../../app/projections/going-on.ts'
 import { projectionLag } from '../../../app/projections/lag.ts'
@@ -19,6 +19,7 @@ import { accessLogFact } from '../../streams/access-log-facts.ts'
 import { consentTypeFact, ids, projectionFact } from '../../streams/facts.ts'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let node: TestEventStore
 let store: EventStore
@@ -234,7 +235,7 @@ test('an event that a newer version cannot process is skipped, and its copy is f
   const position = await failedAt(`${name}__next`, 1)
   expect(await listProjectors(pool, false)).toContain(hint(name, position))
   const skipping = skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
-  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await eventually(async () => expect(await statusOf(`${name}__next`)).toBeUndefined())
   await update(name, 'version = 99')
   const report = await skipping
   expect([report.isDone, report.text]).toEqual([
@@ -251,7 +252,7 @@ test('a copy that found no room is listed, and a retry reports it again', async 
     'the copy of assessments in version 99 found no room on the disk: make room, then projections retry assessments'
   expect(await listProjectors(pool, false)).toContain(noRoom)
   const retrying = retryProjector(pool, name)
-  await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
+  await eventually(async () => expect(await statusOf(`${name}__next`)).toBeUndefined())
   await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
   expect(await retrying).toEqual({ isDone: false, text: noRoom })
 })
@@ -270,16 +271,11 @@ test('a skip is refused during work on the copies, and for an event that was pro
   await runner.query('begin')
   await runner.query(`update runtime.projectors set status = 'running' where name = $1`, [name])
   const skipping = skipFailedEvent(pool, store, order)
-  await vi.waitFor(
-    async () =>
-      expect(
-        (
-          await pool.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          )
-        ).rowCount,
-      ).toBe(1),
-    5_000,
+  await eventually(async () =>
+    expect(
+      (await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+        .rowCount,
+    ).toBe(1),
   )
   await runner.query('commit')
   runner.release()
@@ -288,7 +284,7 @@ test('a skip is refused during work on the copies, and for an event that was pro
 
   await failedAt(name, 1)
   const last = skipFailedEvent(pool, store, order)
-  await vi.waitFor(async () => expect(await statusOf(name)).toBe('rebuilding'), 5_000)
+  await eventually(async () => expect(await statusOf(name)).toBe('rebuilding'))
   await update(name, `status = 'running'`)
   expect((await last).isDone).toBe(true)
   expect(await skipFailedEvent(pool, store, order)).toEqual({

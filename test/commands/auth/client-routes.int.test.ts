@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OauthClientRecord } from '../../../contracts/auth/client.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { openAdminApi, refusalOf, type AdminApi, type Answer } from './admin-api.ts'
 import { strongKeys, weakKeys } from './weak-keys.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
+import { eventually } from '../../support/eventually.ts'
 
 let api: AdminApi
 beforeAll(async () => {
   api = await openAdminApi()
-}, 120_000)
+})
 afterAll(() => api.close())
 
 const recordOf = ({ body }: Answer) => body as OauthClientRecord
@@ -226,12 +225,12 @@ describe('the secrets of a client', () => {
     const usedAt = async () => recordOf(await api.call('GET', `/clients/${id}`)).secrets[0]?.last_used_at
     const first = api.world.now().toISOString()
     await api.tokenStatus(id, secret)
-    await vi.waitFor(async () => expect(await usedAt()).toBe(first), 10_000)
+    await eventually(async () => expect(await usedAt()).toBe(first))
     api.world.pass(3_599)
     await api.tokenStatus(id, secret)
     api.world.pass(1)
     await api.tokenStatus(id, secret)
-    await vi.waitFor(async () => expect(await usedAt()).toBe(api.world.now().toISOString()), 10_000)
+    await eventually(async () => expect(await usedAt()).toBe(api.world.now().toISOString()))
     expect((await api.call('GET', `/clients/${id}`)).headers['etag']).toBe('"0"')
     const types: string[] = []
     for await (const { type } of api.world.store.readStream(oauthClients.of(id).stream)) types.push(type)

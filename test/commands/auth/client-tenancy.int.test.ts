@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OauthClientRecord } from '../../../contracts/auth/client.ts'
 import { bootstrap, openAdminApi, refusalOf, type AdminApi, type Answer } from './admin-api.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 let api: AdminApi
 beforeAll(async () => {
   api = await openAdminApi()
-}, 120_000)
+})
 afterAll(() => api.close())
 
 const described = { name: 'Clinic', scopes: ['cases:read'] }

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTemplates } from '../../../app/client-registration.ts'
 import { findTemplate } from '../../../commands/notifications/find-template.ts'
 import { seededTemplates } from '../../../commands/notifications/seeded-templates.ts'
 import type { NotificationTemplateRecord } from '../../../contracts/notifications/template.ts'
 import { openTemplatesApi, refusalOf, type Answer, type TemplatesApi } from './templates-api.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
-
 let api: TemplatesApi
 beforeAll(async () => {
   api = await openTemplatesApi()
-}, 120_000)
+})
 afterAll(() => api.close())
 
 type Saved = NotificationTemplateRecord & { readonly warnings: readonly string[] }

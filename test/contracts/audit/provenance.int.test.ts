@@ -27,7 +27,7 @@ beforeAll(async () => {
   await world.write(1)
   reply = await world.provenance()
   keys = await world.keys()
-}, 60_000)
+})
 afterAll(() => world.close())
 
 const check = (answer: unknown) => checkProvenance(answer, keys)

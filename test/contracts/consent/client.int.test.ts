@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openConsentClient, type ConsentClient, type ConsentQuestion } from '../../../contracts/consent/client.ts'
 import type { ConsentAnswer } from '../../../contracts/consent/record.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
@@ -14,6 +14,7 @@ import { consentPublicFact } from '../../streams/channel-facts.ts'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshVault, type FreshDatabase } from '../../support/postgres.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const question: ConsentQuestion = { orgId: tenantOfFact(randomUUID()), patientId: randomUUID(), code: 'ai_analysis' }
 const { signal } = new AbortController()
@@ -92,11 +93,11 @@ async function asksOf(...checks: readonly Partial<ConsentQuestion>[]): Promise<n
 
 /** Waits until the client caches answers. */
 async function untilKept(): Promise<void> {
-  await vi.waitFor(async () => expect(await asksOf({}, {})).toBeLessThan(2), { timeout: 15_000 })
+  await eventually(async () => expect(await asksOf({}, {})).toBeLessThan(2))
 }
 
 async function untilAskedAgain(): Promise<void> {
-  await vi.waitFor(async () => expect(await asksOf({})).toBe(1), { timeout: 15_000 })
+  await eventually(async () => expect(await asksOf({})).toBe(1))
 }
 
 test('an answer is cached for five minutes, separately per patient, organisation and code', async () => {
@@ -121,11 +122,11 @@ test('a decision removes the cached answers of its patient only', async () => {
   await asksOf(other)
   service = () => 'not-granted'
   await publishDecision()
-  await vi.waitFor(async () => expect(await check()).toBe('not-granted'))
+  await eventually(async () => expect(await check()).toBe('not-granted'))
   expect(await check(other)).toBe('granted')
   await publishDecision({ ...other, orgId: tenantOfFact(randomUUID()) })
   await publishDecision(other)
-  await vi.waitFor(async () => expect(await check(other)).toBe('not-granted'))
+  await eventually(async () => expect(await check(other)).toBe('not-granted'))
 })
 
 test('an answer is not cached if a decision came meanwhile', async () => {
@@ -141,7 +142,7 @@ test('an answer is not cached if a decision came meanwhile', async () => {
   await publishDecision()
   const held = asked.length
   service = () => 'not-granted'
-  await vi.waitFor(async () => expect(await check()).toBe('not-granted'))
+  await eventually(async () => expect(await check()).toBe('not-granted'))
   expect(asked.length).toBeGreaterThan(held)
   release()
   expect(await early).toBe('granted')

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lockDataFolder } from '../../../embedded/children/data-folder-lock.ts'
 import { startChild } from 'embedded-eventstore/child-server'
+import { eventually } from '../../support/eventually.ts'
 
 const CHILD = fileURLToPath(new URL('./scripted-child.ts', import.meta.url))
 const PARENT = fileURLToPath(new URL('./scripted-parent.ts', import.meta.url))
@@ -96,7 +97,7 @@ test('a killed parent leaves neither a child nor a lock', async () => {
 
   parent.kill('SIGKILL')
 
-  await vi.waitFor(() => expect(isAlive(childPid)).toBe(false), { timeout: 10_000 })
+  await eventually(() => expect(isAlive(childPid)).toBe(false))
   expect(await readFile(journal, 'utf8')).toContain('stopped')
   const lock = await lockDataFolder(folder)
   lock.release()

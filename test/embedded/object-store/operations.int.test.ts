@@ -19,9 +19,10 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { BUCKET as Bucket, clientOf, CREDENTIALS, startStore } from './store-client.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let folder: string
 let store: EmbeddedObjectStore
@@ -239,7 +240,7 @@ test('objects survive a kill of the store; incomplete ones do not appear', async
   const upload = request(address, { method: 'PUT', headers: { 'content-length': 100_000 } })
   upload.on('error', () => {})
   upload.write(Buffer.alloc(50_000))
-  await vi.waitFor(async () => expect(await readdir(join(apart, 'drafts'))).toHaveLength(1))
+  await eventually(async () => expect(await readdir(join(apart, 'drafts'))).toHaveLength(1))
   process.kill(before.pid, 'SIGKILL')
   await before.exited
   first.destroy()
@@ -261,10 +262,10 @@ test('an interrupted upload leaves nothing', async () => {
   const upload = request(address, { method: 'PUT', headers: { 'content-length': 100_000 } })
   upload.on('error', () => {})
   upload.write(Buffer.alloc(50_000))
-  await vi.waitFor(async () => expect(await readdir(join(folder, 'drafts'))).toHaveLength(1))
+  await eventually(async () => expect(await readdir(join(folder, 'drafts'))).toHaveLength(1))
   upload.destroy()
 
-  await vi.waitFor(async () => expect(await readdir(join(folder, 'drafts'))).toEqual([]))
+  await eventually(async () => expect(await readdir(join(folder, 'drafts'))).toEqual([]))
   await expect(get('given-up')).rejects.toMatchObject({ name: 'NoSuchKey' })
 })
 

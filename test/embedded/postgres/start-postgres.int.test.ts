@@ -2,10 +2,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { expect, test, vi, type TestContext } from 'vitest'
+import { expect, test, type TestContext } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { type EmbeddedPostgres, startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { descendantsOf } from '../../end-to-end/bad-days/child-processes.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const PASSWORD = 'p@ss/wörd'
 
@@ -108,7 +109,7 @@ test.concurrent('a killed holder ends its server', async (context) => {
   const postmaster = await postmasterPid()
   process.kill(first.pid, 'SIGKILL')
   await first.exited
-  await vi.waitFor(() => expect(isAlive(postmaster)).toBe(false), { timeout: 10_000 })
+  await eventually(() => expect(isAlive(postmaster)).toBe(false))
 
   const second = await start(port, ['vault'])
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
@@ -156,7 +157,7 @@ test.concurrent('values of a refused statement reach its client, but not the log
     'duplicate key',
   )
   await server.stop()
-  await vi.waitFor(() => expect(lines.join('\n')).toContain('database system is shut down'))
+  await eventually(() => expect(lines.join('\n')).toContain('database system is shut down'))
   expect(lines.join('\n')).not.toContain('canary')
 })
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken, type ClientSecrets } from '../../support/raw-api.ts'
@@ -13,9 +13,6 @@ import { masterKeys } from '../../support/first-clients.ts'
 import { expecting } from '../../support/main-job.ts'
 import { fastSettings } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
-
-// Seven starts of a process, on machines that do other things too.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 /** The effect takes less than a second on a quiet machine. */

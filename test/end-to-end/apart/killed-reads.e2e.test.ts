@@ -12,7 +12,7 @@ import { expectLogged, readAtRandom } from '../audit/access-run.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from '../audit/recorded-reads.ts'
 
 // Twenty process starts on a busy machine.
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 const reads = 2_000
 const kills = 20

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
@@ -23,9 +23,6 @@ import {
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
-
-// Eight process starts, and leases that must run out, on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
 // Half a minute of retries, twice the default schedule, because a slow machine needs seconds to recover from a kill.

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
@@ -35,8 +35,6 @@ import { startImageHost } from '../main-job/image-host.ts'
  * What two processes of a role must agree on. Each test acts through both APIs. Two projectors and two processors do the
  * work. One process alone answers all other questions about the same routes, in `main-job/`.
  */
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
 
 const patients = '/v1/clinical-api/patients'
 const assessments = '/v1/clinical-api/assessments'

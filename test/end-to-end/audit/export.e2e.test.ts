@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { checkFile } from '../../../app/audit/check-command.ts'
 import { checkManifest, fileFault } from '../../../contracts/audit/offline/manifest.ts'
@@ -16,9 +16,6 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import { requestToken, type ApiClient, type ClientSecrets } from '../../support/raw-api.ts'
 import { unzipped } from '../../support/zip-files.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from './recorded-reads.ts'
-
-// Starts on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const adminSecret = 'an-administrator-secret-of-40-characters'
 const exports = '/v1/audit/exports'

@@ -88,7 +88,7 @@ beforeAll(async () => {
       expect([at(asked.body, 'code'), asked.headers.get('retry-after')]).toEqual(['provenance-not-sealed', '1'])
     return asked.status === 200 ? asked : undefined
   })
-}, 180_000)
+})
 afterAll(async () => {
   await platform.stop()
   await witness.stop()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { startEventStore } from 'embedded-eventstore'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
@@ -12,9 +12,6 @@ import { clientOf, fastSettings } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
 import { noServers, runPlatform } from './backup-command.ts'
-
-// Servers start several times, and commands run beside them.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 const backupKeys = { BACKUP_KEYS: newKeysText('backup-1') }
 const closing: (() => Promise<unknown>)[] = []

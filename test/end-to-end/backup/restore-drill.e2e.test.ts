@@ -3,7 +3,7 @@ import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventStoreDBClient } from '@eventstore/db-client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
 import { knownProjectors } from '../../../app/projections/known-projectors.ts'
@@ -31,9 +31,6 @@ import { providerAt } from '../../support/provider.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
 import { noServers, platformCommand, runPlatform } from './backup-command.ts'
 import { eventsUpTo, rowsOfReadModels } from './stored-facts.ts'
-
-// Servers start several times, and commands run beside them.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 const backupKeys = { BACKUP_KEYS: newKeysText('backup-1') }
 const canary = 'Zaphkielle'

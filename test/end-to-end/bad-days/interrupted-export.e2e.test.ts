@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { consentedPatient, createConsentTerms, expecting } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const exports = '/v1/audit/exports'
 let platform: TestPlatform

@@ -15,7 +15,7 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import type { ApiClient } from '../../support/raw-api.ts'
 
 // Many starts, on a busy machine.
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 180_000 })
+vi.setConfig({ testTimeout: 900_000 })
 
 const kills = 8
 const seed = 20_261_129

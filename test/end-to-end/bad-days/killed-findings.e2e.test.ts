@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import {
@@ -24,9 +24,6 @@ import {
   type Job,
 } from '../main-job/finding-jobs.ts'
 import { eventsOf } from './recorded-events.ts'
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 240_000 })
 
 let platform: TestPlatform
 let api: ApiClient

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startEventStore, type EventStoreNode } from 'embedded-eventstore'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
@@ -27,9 +27,6 @@ const settings = {
   WEBHOOK_TIMEOUT_MS: '2000',
   PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000',
 }
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let receiver: WebhookReceiver
 let platform: TestPlatform

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
@@ -20,9 +20,6 @@ import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../s
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
 import { Client } from 'pg'
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let receiver: WebhookReceiver

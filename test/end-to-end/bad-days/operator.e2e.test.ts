@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { createApiClient, requestToken } from '../../support/raw-api.ts'
@@ -14,9 +14,6 @@ import { runProgram, type OperatorProgram } from './operator-program.ts'
 
 const up = ['node', 'app/main.ts', 'up'] as const
 const ready = 'The platform is ready'
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let folder: string
 let settings: Record<string, string>

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { v4 } from 'uuid'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { knownNames } from '../../../app/projections/known-projectors.ts'
@@ -18,9 +18,6 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import { entryOf, projections } from './projections-command.ts'
 import { eventsOf } from './recorded-events.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
-
-// Many commands in one test, each in its own process.
-vi.setConfig({ testTimeout: 300_000 })
 
 const reason = 'registered twice by an import, INC-4711'
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
@@ -22,8 +22,6 @@ import {
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { entryOf, projections } from './projections-command.ts'
-
-vi.setConfig({ testTimeout: 300_000 })
 
 const parallelJobs = 2
 /** Long waits and retries, because this test is not about a busy machine. */

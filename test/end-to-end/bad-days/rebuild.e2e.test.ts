@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
@@ -13,9 +13,6 @@ import { expecting, registerPatient } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { runProgram } from './operator-program.ts'
 import { beginProjections, entryOf, projections } from './projections-command.ts'
-
-// Many commands in one test, each in its own process.
-vi.setConfig({ testTimeout: 300_000 })
 
 let platform: TestPlatform
 let api: ApiClient

@@ -404,7 +404,7 @@ test('after the erasure of its persons no file and no memory contains it, photog
   } finally {
     await rm(heaps, { recursive: true, force: true })
   }
-}, 240_000)
+})
 
 function itemsOf(body: unknown): readonly unknown[] {
   const items = at(body, 'data')

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
@@ -46,9 +46,6 @@ const crashes: readonly Crash[] = [
 
 // Longer than a test waits: a start must continue its own interrupted steps without waiting for their lease.
 const longLeases = { STEP_LEASE_MS: '60000' }
-
-// Several starts in one test, on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let receiver: WebhookReceiver

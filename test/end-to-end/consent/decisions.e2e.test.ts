@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiAnswer } from '../../support/raw-api.ts'
 import { clientOf } from '../../support/platform.ts'
@@ -7,6 +7,7 @@ import { expecting } from '../../support/main-job.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld, type Terms } from './consent-world.ts'
+import { eventually } from '../../support/eventually.ts'
 
 // The rows about decisions in sections 4.4, 2.5, 3.5 and 6 of the specification, with the additions of the contract.
 
@@ -301,10 +302,8 @@ describe('text versions (2.5)', () => {
     const frenchId = await world.publish(own.typeId, { locale: 'fr-FR', text: "J'accepte." })
     expect(frenchId).not.toBe(soon.textId)
     const status = async () => got(`${patientId}/consents/timed/status`)
-    await vi.waitFor(
-      async () =>
-        expect(await status()).toMatchObject({ granted: true, text_version_current: false, reconsent_required: true }),
-      { timeout: 10_000 },
+    await eventually(async () =>
+      expect(await status()).toMatchObject({ granted: true, text_version_current: false, reconsent_required: true }),
     )
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(effectiveFrom))
     const earlier = await got(
@@ -384,15 +383,12 @@ describe('consent.events (section 6)', () => {
           await expecting(201, keyed.call(`/v1/patients/${patientId}/consents`, { body }))
       }),
     )
-    const published = await vi.waitFor(
-      async () => {
-        const all = await eventsOf(url, 'consent.events')
-        const found = patients.map((patientId) => all.filter(({ data }) => at(data, 'patient_id') === patientId))
-        expect(found.map(({ length }) => length)).toEqual([decisions.length + 1, decisions.length + 1])
-        return found
-      },
-      { timeout: 15_000 },
-    )
+    const published = await eventually(async () => {
+      const all = await eventsOf(url, 'consent.events')
+      const found = patients.map((patientId) => all.filter(({ data }) => at(data, 'patient_id') === patientId))
+      expect(found.map(({ length }) => length)).toEqual([decisions.length + 1, decisions.length + 1])
+      return found
+    })
     for (const [place, events] of published.entries()) {
       expect(events.map(({ type }) => type)).toEqual([...decisions, 'denied'].map((decision) => `consent.${decision}`))
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf } from '../../support/operations.ts'
@@ -9,8 +9,6 @@ import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld } from './consent-world.ts'
 
 // The rows about types and texts in sections 4.4 and 2.5 of the specification, with the additions of the contract.
-
-vi.setConfig({ testTimeout: 240_000 })
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 const types = '/v1/admin/consent-types'

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join, relative } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { apiPort } from '../../support/apart.ts'
@@ -20,9 +20,6 @@ import {
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'
-
-// Bodies of megabytes, on a busy machine.
-vi.setConfig({ testTimeout: 240_000 })
 
 const assessments = '/v1/clinical-api/assessments'
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
@@ -17,9 +17,6 @@ import {
 } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declare, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
-
-// Several starts, on a busy machine. The last start of a test is for the next test.
-vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
 let api: ApiClient

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -10,8 +10,6 @@ import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { withHeaders } from '../consent/consent-world.ts'
 
 // Sections 3.3 and 4.6 of the specification: from an event or a request to a mail box or a chat channel.
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 const admin = '/v1/notifications/admin'
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { base_url: baseUrl } = inProcess.platform.credentials
   watched = watchPlatform(baseUrl)
   operator = watched.watch(await clientWith(['operations:write'], null))
-}, 120_000)
+})
 afterAll(async () => {
   await pool.end()
   await inProcess.close()

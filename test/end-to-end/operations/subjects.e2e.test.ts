@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform } from '../../support/documented-answers.ts'
@@ -17,8 +17,6 @@ import {
 import { waitFor, type PlatformInUse } from '../../support/platform.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let platform: PlatformInUse
 let api: ApiClient

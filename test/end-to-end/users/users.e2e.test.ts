@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -8,8 +8,6 @@ import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { refusal, withHeaders } from '../consent/consent-world.ts'
 
 // Section 4.3 of the specification: a person gets an account, administers consent with it, and loses it.
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 const types = '/v1/admin/consent-types'
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { bindProcess, type StepOutcome } from '../../../engine/processes/process.ts'
@@ -7,6 +7,7 @@ import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { reminders, startList } from './reminders.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const begunAt = Date.parse('2030-01-01T00:00:00.000Z')
 const times = { stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
@@ -52,9 +53,7 @@ async function leasesOf(
   const leases: string[] = []
   runner = await startList(world)
   const { position } = await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
-  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), {
-    timeout: 15_000,
-  })
+  await eventually(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1))
   const deps = {
     store,
     calls: [],
@@ -85,9 +84,7 @@ async function leasesOf(
 
 const continues: StepOutcome = { kind: 'done', continues: true }
 const isRenamed = (key: string) =>
-  vi.waitFor(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), {
-    timeout: 15_000,
-  })
+  eventually(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'))
 const claims = async () =>
   (
     await world.pool.query<{ worker: string; lease_until: Date | number }>(
@@ -155,7 +152,7 @@ it('a step does not continue if the workers stop while its lease is extended, an
     return continues
   })
   const prolonging = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'update runtime.claims set lease_until%'`
-  await vi.waitFor(async () => expect((await world.pool.query(prolonging)).rowCount).toBe(1), { timeout: 15_000 })
+  await eventually(async () => expect((await world.pool.query(prolonging)).rowCount).toBe(1))
   const closed = workers.close(5_000)
   await other.query('commit')
   other.release()
@@ -181,9 +178,9 @@ describe('errors before a run that continued no longer count', () => {
       return run === 3 ? continues : last()
     })
     for (const thrown of [1, 2]) {
-      await vi.waitFor(async () => expect(await freeClaims()).toEqual([{ failures: thrown }]), { timeout: 15_000 })
+      await eventually(async () => expect(await freeClaims()).toEqual([{ failures: thrown }]))
       at += 60_000
     }
-    await vi.waitFor(async () => expect(await freeClaims()).toEqual([{ failures }]), { timeout: 5_000 })
+    await eventually(async () => expect(await freeClaims()).toEqual([{ failures }]))
   })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PoolClient } from 'pg'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
@@ -7,6 +7,7 @@ import { Claims, type Completion } from '../../../engine/processes/claims.ts'
 import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let database: FreshDatabase
 /** A statement that waits for a lock of another worker fails. */
@@ -103,7 +104,7 @@ it.each([
   )
   const claiming = keysOf(ours.claim(16, at(30_000), at(50_000), shared))
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1), { timeout: 3_000 })
+  await eventually(async () => expect((await pool.query(waiting)).rowCount).toBe(1))
   await other.query('commit')
   other.release()
   expect((await claiming).toSorted()).toEqual(['our-late', 'their-late'])

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
@@ -8,6 +8,7 @@ import { closed, emptyDatabase, filter, say, silentLogger } from '../projections
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { errands, type ErrandDeps } from './errands.ts'
 import { farewells } from './farewells.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 /** Only the workers use it, so their queries can be counted. */
@@ -116,7 +117,6 @@ async function hung(): Promise<StepOutcome> {
   return { kind: 'done', health: 'unreachable' }
 }
 const callsOf = (team: string) => calls.filter((key) => key.startsWith(`${team}-`))
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 15_000, interval: 10 })
 
 it('a receiver that hangs holds up no other receiver and no other process', async () => {
   await dueFor('hang', 20)
@@ -127,7 +127,7 @@ it('a receiver that hangs holds up no other receiver and no other process', asyn
   const bye = await sayBye()
   await eventually(() => expect(said).toContain(bye))
   expect(callsOf('hang')).toHaveLength(2)
-}, 30_000)
+})
 
 it('receivers that all hang take no workers of other processes', async () => {
   await Promise.all(Array.from({ length: 8 }, (_, index) => dueFor(`hang${index}`, 2)))
@@ -136,7 +136,7 @@ it('receivers that all hang take no workers of other processes', async () => {
   const bye = await sayBye()
   await eventually(() => expect(said).toContain(bye))
   expect(calls).toHaveLength(8)
-}, 30_000)
+})
 
 it('a receiver gets one more worker with each healthy step, up to its limit', async () => {
   await dueFor('a', 12)
@@ -158,7 +158,7 @@ it('a receiver gets one more worker with each healthy step, up to its limit', as
     for (const open of gates) open()
     expect([new Set(calls).size, inHand]).toEqual([12, 0])
   })
-}, 30_000)
+})
 
 it('an unreachable receiver pauses without further queries, then gets one step', async () => {
   await dueFor('dead', 10)
@@ -176,7 +176,7 @@ it('an unreachable receiver pauses without further queries, then gets one step',
   workers.wake()
   await eventually(() => expect(calls).toEqual(expect.arrayContaining(wanted)))
   await eventually(() => expect(new Set(callsOf('dead')).size).toBe(10))
-}, 30_000)
+})
 
 it('the steps of a process with receivers have a time limit and a lease of their own', async () => {
   await dueFor('a', 1)
@@ -192,4 +192,4 @@ it('the steps of a process with receivers have a time limit and a lease of their
   await eventually(() => expect(leases).toHaveLength(1))
   // It is 5 s longer than the time limit, as the lease of every step.
   expect(leases).toEqual(['2030-01-01T00:00:05.030Z'])
-}, 20_000)
+})

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { bindProcess, type StepContext } from '../../../engine/processes/process.ts'
 import { Workers } from '../../../engine/processes/workers.ts'
@@ -6,6 +6,7 @@ import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, say, silentLogger } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { reminders, startList } from './reminders.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const begunAt = Date.parse('2030-01-01T00:00:00.000Z')
 
@@ -30,9 +31,7 @@ async function claimedFor(ms: number, act: (context: StepContext) => Promise<voi
   const key = `slow-${ms}`
   runner = await startList(world)
   await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
-  await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), {
-    timeout: 15_000,
-  })
+  await eventually(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1))
   let at = begunAt
   const deps = { store, calls: [], act: (_todo: unknown, context: StepContext) => act(context).then(() => undefined) }
   const times = { now: () => new Date(at), pollMs: 20, stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
@@ -50,14 +49,10 @@ async function claimedFor(ms: number, act: (context: StepContext) => Promise<voi
       await client.query('lock table runtime.claims in access exclusive mode')
       workers.start()
       const waiting = `select from pg_locks where relation = 'runtime.claims'::regclass and not granted`
-      await vi.waitFor(async () => expect((await client.query(waiting)).rowCount).toBeGreaterThan(0), {
-        timeout: 15_000,
-      })
+      await eventually(async () => expect((await client.query(waiting)).rowCount).toBeGreaterThan(0))
       at += ms
     })
-    await vi.waitFor(async () => expect((await store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), {
-      timeout: 20_000,
-    })
+    await eventually(async () => expect((await store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'))
   } finally {
     await workers.close(200)
   }

@@ -10,6 +10,7 @@ import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketFold } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { reminders, startList, type ReminderDeps } from './reminders.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 let claimsPool: Pool
@@ -58,12 +59,12 @@ beforeEach(async () => {
   })
   workers.start()
   queries = vi.spyOn(claimsPool, 'query')
-  await vi.waitFor(() => expect(sentClaims()).toBeGreaterThan(0))
+  await eventually(() => expect(sentClaims()).toBeGreaterThan(0))
   // The first batch of a runner is several statements.
   const { position } = await say(world.store, `ticket-${randomUUID()}`, renamed('nobody', 'over'))
-  await vi.waitFor(() => expect(runner.status()[0]?.position?.commit).toBeGreaterThanOrEqual(position.commit))
+  await eventually(() => expect(runner.status()[0]?.position?.commit).toBeGreaterThanOrEqual(position.commit))
   // The worker is idle: it has read that nothing is due.
-  await vi.waitFor(() => expect(sent('next_ms')).toBeGreaterThan(0))
+  await eventually(() => expect(sent('next_ms')).toBeGreaterThan(0))
   queries.mockClear()
 })
 afterEach(async () => {
@@ -112,11 +113,11 @@ async function open(key: string = randomUUID()): Promise<string> {
 describe('a row that is due when it is written', () => {
   it('is claimed by the statement that writes it, and its step runs without another one', async () => {
     const key = await open()
-    await vi.waitFor(() => expect(calls).toEqual([key]))
+    await eventually(() => expect(calls).toEqual([key]))
     expect(await claims()).toEqual([{ key, is_held: true }])
     expect(queries).not.toHaveBeenCalled()
     release()
-    await vi.waitFor(async () => expect((await world.pool.query('select from reminder_list.todo')).rowCount).toBe(0))
+    await eventually(async () => expect((await world.pool.query('select from reminder_list.todo')).rowCount).toBe(0))
     expect(calls).toEqual([key])
     expect(sentClaims()).toBe(0)
   })
@@ -125,7 +126,7 @@ describe('a row that is due when it is written', () => {
     areOthers = true
     release()
     const key = await open()
-    await vi.waitFor(() => expect(calls).toEqual([key]))
+    await eventually(() => expect(calls).toEqual([key]))
     expect(sentClaims()).toBeGreaterThan(0)
   })
 
@@ -138,11 +139,11 @@ describe('a row that is due when it is written', () => {
     )
     release()
     await open(key)
-    await vi.waitFor(() => expect(sentClaims()).toBeGreaterThan(0))
+    await eventually(() => expect(sentClaims()).toBeGreaterThan(0))
     expect(calls).toEqual([])
     await world.pool.query('update runtime.claims set lease_until = now()')
     workers.wake()
-    await vi.waitFor(() => expect(calls).toEqual([key]))
+    await eventually(() => expect(calls).toEqual([key]))
   })
 
   it('is worked off by a claim if the answer of the statement is lost', async () => {
@@ -152,7 +153,7 @@ describe('a row that is due when it is written', () => {
       throw new Error('Connection terminated unexpectedly')
     })
     const key = await open()
-    await vi.waitFor(() => expect(calls).toEqual([key]), { timeout: 5_000 })
+    await eventually(() => expect(calls).toEqual([key]))
     expect(sentClaims()).toBeGreaterThan(0)
   })
 
@@ -162,13 +163,13 @@ describe('a row that is due when it is written', () => {
       throw new Error('Connection terminated unexpectedly')
     })
     const key = await open()
-    await vi.waitFor(() => expect(calls).toEqual([key]), { timeout: 5_000 })
+    await eventually(() => expect(calls).toEqual([key]))
     // This is written after the statement that is sent again.
     const { position } = await say(world.store, `ticket-${randomUUID()}`, renamed('nobody', 'over'))
-    await vi.waitFor(() => expect(runner.status()[0]?.position?.commit).toBeGreaterThanOrEqual(position.commit))
+    await eventually(() => expect(runner.status()[0]?.position?.commit).toBeGreaterThanOrEqual(position.commit))
     workers.wake()
     const asked = sentClaims()
-    await vi.waitFor(() => expect(sentClaims()).toBeGreaterThan(asked))
+    await eventually(() => expect(sentClaims()).toBeGreaterThan(asked))
     expect([calls, await claims()]).toEqual([[key], [{ key, is_held: true }]])
   })
 
@@ -192,7 +193,7 @@ describe('a row that is due when it is written', () => {
 describe('the claims of rows that are done', () => {
   it('are given back together', async () => {
     const opening = await Promise.all([open(), open(), open()])
-    await vi.waitFor(() => expect(calls.toSorted()).toEqual(opening.toSorted()))
+    await eventually(() => expect(calls.toSorted()).toEqual(opening.toSorted()))
     release()
     await workers.close(2_000)
     expect(await claims()).toHaveLength(3)

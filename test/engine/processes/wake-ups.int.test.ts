@@ -18,6 +18,7 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { silentLogger } from '../projections/tickets.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { silentWay } from '../../support/silent-way.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const [start, end] = [
   { commit: 0n, prepare: 0n },
@@ -110,7 +111,7 @@ describe('an instance that listens for new work', () => {
       closing.abort()
       await listening
     }
-    await vi.waitFor(() => expect([heard, said.mock.calls]).toEqual([['hello'], [[]]]))
+    await eventually(() => expect([heard, said.mock.calls]).toEqual([['hello'], [[]]]))
   })
   afterEach(async () => {
     await stop()
@@ -146,7 +147,7 @@ describe('an instance that listens for new work', () => {
 
   it('answers a hello, and notifies the one who said it', async () => {
     await other.query("select pg_notify('todo_lists', 'somebody hello')")
-    await vi.waitFor(() => expect(heard).toContain('here'))
+    await eventually(() => expect(heard).toContain('here'))
     later(5_000)
     await notify()
     expect(heard).toContain('reminders_todo')
@@ -184,7 +185,7 @@ describe('an instance that listens for new work', () => {
       silentLogger,
       closing.signal,
     )
-    await vi.waitFor(() => expect(connections).toBe(2), { timeout: 10_000 })
+    await eventually(() => expect(connections).toBe(2))
     expect(known.mayBeOthers()).toBe(true)
     closing.abort()
     await listening

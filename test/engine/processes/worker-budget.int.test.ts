@@ -108,7 +108,7 @@ it('steps of one process that hang do not take the workers that are reserved for
   expect(calls).toHaveLength(8)
   hanging.resolve()
   await expect.poll(() => calls.length, { timeout: 15_000 }).toBe(10)
-}, 20_000)
+})
 
 it('a process without room reads no rows until one of its steps ends', async () => {
   await hangTen()
@@ -124,7 +124,7 @@ it('a process without room reads no rows until one of its steps ends', async () 
   expect(queries - before).toBeGreaterThan(0)
   expect(queries - before).toBeLessThanOrEqual(wakes * 4)
   expect(calls).toHaveLength(8)
-}, 20_000)
+})
 
 it('rows that fail hold a quarter of the workers at most, and each gets its try', async () => {
   const failing = Array.from({ length: 6 }, (_, index) => `r${round}-failing-${index}`)
@@ -173,4 +173,4 @@ it('rows that fail hold a quarter of the workers at most, and each gets its try'
   expect(calls.filter(isFailing)).toHaveLength(2)
   hanging.resolve()
   await expect.poll(() => calls.filter(isFailing).toSorted(), { timeout: 15_000 }).toEqual(failing)
-}, 40_000)
+})

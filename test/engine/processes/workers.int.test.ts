@@ -11,6 +11,7 @@ import type { EventStore } from '../../../engine/store/event-store.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../projections/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { appendRenaming, reminders, startList, type ReminderDeps } from './reminders.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -64,10 +65,6 @@ async function titleOf(ticket: string): Promise<string | undefined> {
 async function todos(): Promise<number> {
   const { rows } = await pool.query<{ count: string }>('select count(*) from reminder_list.todo')
   return Number(rows[0]?.count)
-}
-
-function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 10 })
 }
 
 describe('workers', () => {
@@ -160,7 +157,7 @@ describe('workers', () => {
     await sleep(500)
     expect(deps.calls).toEqual([])
     await runner.resume(reminders.list.name)
-    await vi.waitFor(() => expect(deps.calls).toEqual([key]), { timeout: 10_000 })
+    await eventually(() => expect(deps.calls).toEqual([key]))
   })
 
   it('do not run a step again before its list contains the event that it appended', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Feed, type Member, type MemberBatch } from '../../../engine/projections/feed.ts'
 import { LogReadings } from '../../../engine/projections/log-readings.ts'
 import { defineProjector, type RowChange } from '../../../engine/projections/projector.ts'
@@ -6,6 +6,7 @@ import { comparePositions, startOfLog, type Position } from '../../../platform/k
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { opened, renamed, ticketCounts, type TicketEvent } from './tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const events = recorded(['a', 'b', 'c', 'd'].map((ticket) => opened(ticket)))
 
@@ -141,7 +142,7 @@ describe('events that only patient projectors want', () => {
     const batches: (readonly MemberBatch[])[] = []
     const feed = new Feed([patient('patient'), hasty()], listenerInto(batches))
     await feed.takeEvents(renaming.slice(0, 1))
-    await vi.waitFor(() => expect(written(batches)).toEqual([['patient 1 0-100', 'hasty 1 0-100']]), 5_000)
+    await eventually(() => expect(written(batches)).toEqual([['patient 1 0-100', 'hasty 1 0-100']]))
   })
 
   it.each<[string, (feed: Feed) => Promise<unknown>]>([
@@ -199,7 +200,7 @@ describe('events that make nothing urgent', () => {
     const feed = new Feed(members, { ...listenerInto(batches), gatherMs: 5 })
     await feed.takeEvents(story.slice(0, 1))
     await feed.takeEvents(story.slice(1, 3))
-    await vi.waitFor(() => expect(batches).toHaveLength(1), { timeout: 200, interval: 5 })
+    await eventually(() => expect(batches).toHaveLength(1))
   })
 
   it('are written at once for somebody who waits for them', async () => {
@@ -218,13 +219,13 @@ describe('events that make nothing urgent', () => {
     feed.hurry(awaited)
     expect(await lengthSoon()).toBe(0)
     await feed.takeEvents(story.slice(1, 2))
-    await vi.waitFor(() => expect(written(batches)).toEqual([['list 2 0-200']]))
+    await eventually(() => expect(written(batches)).toEqual([['list 2 0-200']]))
     // Nobody waits for what comes later.
     await feed.takeEvents(story.slice(3, 4))
     feed.hurry(awaited)
     expect(await lengthSoon()).toBe(1)
     feed.hurry(story[3]?.position ?? startOfLog)
-    await vi.waitFor(() => expect(batches).toHaveLength(2))
+    await eventually(() => expect(batches).toHaveLength(2))
   })
 
   it('do not hide a handler that throws', async () => {

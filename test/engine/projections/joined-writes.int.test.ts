@@ -21,6 +21,7 @@ import {
   ticketCounts,
   type TicketEvent,
 } from './tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const watched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamWatched', data: { team, watcher } })
 const unwatched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamUnwatched', data: { team, watcher } })
@@ -227,7 +228,7 @@ describe('a refused small batch', () => {
       `begin; update runtime.projectors set commit_position = 2, prepare_position = 2 where name = 'ticket_counts'`,
     )
     const writing = writer.write([batch(1n, '2')])
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
+    await eventually(() => expect(warn).toHaveBeenCalled())
     await holder.query('commit')
     holder.release()
     await writing

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { partOf, writeBatch } from '../../../engine/projections/batch-writer.ts'
@@ -6,6 +6,7 @@ import { beat, markCaughtUp, readCheckpoints } from '../../../engine/projections
 import { ensureRuntimeSchema, prepareProjector } from '../../../engine/projections/schema.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { ticketBoard } from './tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /* The later name comes first in the table: a statement without an order locks it first. */
 const later = { ...ticketBoard, name: 'zebra' }
@@ -50,15 +51,12 @@ describe('a change that waits for a projector', () => {
       await holder.query('begin')
       await holder.query('select from runtime.projectors where name = $1 for no key update', [earlier.name])
       const changing = change()
-      await vi.waitFor(
-        async () => {
-          const { rows } = await pool.query(
-            "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-          )
-          expect(rows).toHaveLength(1)
-        },
-        { timeout: 20_000 },
-      )
+      await eventually(async () => {
+        const { rows } = await pool.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+        expect(rows).toHaveLength(1)
+      })
 
       const { rowCount } = await holder.query(
         'select from runtime.projectors where name = $1 for no key update nowait',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { createReadPositions, type ReadPositions } from '../../../engine/projections/read-positions.ts'
@@ -21,6 +21,7 @@ import {
   ticketCounts,
 } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -50,9 +51,9 @@ async function startRunner(): Promise<void> {
   })
   runner.start()
   await runner.caughtUp()
-  await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
+  await eventually(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
   // Before their first sign of life, nobody waits for the projectors.
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const checkpoints = await readCheckpoints(pool, [ticketBoard.name, ticketCounts.name])
     expect([...checkpoints.values()].map(({ heartbeatAgeMs }) => heartbeatAgeMs)).not.toContain(null)
   })

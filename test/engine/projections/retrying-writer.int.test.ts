@@ -11,6 +11,7 @@ import { startOfLog } from '../../../platform/kit/positions.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, emptyDatabase, opened, renamed, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -64,7 +65,7 @@ describe('the writer of batches', () => {
       writes,
       new AbortController().signal,
     ).write([batch])
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
+    await eventually(() => expect(warn).toHaveBeenCalled())
     await holder.query('commit')
     holder.release()
     await writing

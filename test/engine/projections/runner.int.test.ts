@@ -24,6 +24,7 @@ import {
   type TicketEvent,
 } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -65,10 +66,6 @@ function fresh(): string {
 async function titles(projector: Projector, from = pool): Promise<Record<string, unknown>> {
   const { tickets: rows = [] } = await readRows(from, projector)
   return Object.fromEntries(rows.map((row) => [String(row['ticket_id']), row['title']]))
-}
-
-function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 20 })
 }
 
 describe('the projection runner', () => {

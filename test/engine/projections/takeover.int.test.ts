@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { CheckpointLostError, partOf, writeBatch } from '../../../engine/projections/batch-writer.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
@@ -12,6 +12,7 @@ import type { AllSubscription, EventFilter } from '../../../engine/store/subscri
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -70,15 +71,12 @@ describe('a checkpoint', () => {
     await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0 where name = 'moved'`)
     await pool.query('truncate moved.counts')
     await say(store, 'ticket-m', opened('m'))
-    await vi.waitFor(
-      async () => {
-        const { rows } = await pool.query('select from moved.counts')
-        const all = await countTouches()
-        expect(rows).toHaveLength(all)
-        expect(runner.status()[0]?.state).toBe('live')
-      },
-      { timeout: 10_000 },
-    )
+    await eventually(async () => {
+      const { rows } = await pool.query('select from moved.counts')
+      const all = await countTouches()
+      expect(rows).toHaveLength(all)
+      expect(runner.status()[0]?.state).toBe('live')
+    })
   })
 })
 
@@ -97,7 +95,7 @@ describe('projectors that lag', () => {
     const first = start([early])
     await first.caughtUp()
     await say(store, 'ticket-a', opened('a'))
-    await vi.waitFor(async () => expect(await rowsOf(early)).toBe(await countTouches()), { timeout: 10_000 })
+    await eventually(async () => expect(await rowsOf(early)).toBe(await countTouches()))
     await first.close()
     await say(store, 'ticket-a', ...Array.from({ length: 300 }, (_, index) => renamed('a', `while away ${index}`)))
 
@@ -117,14 +115,12 @@ describe('projectors that lag', () => {
     })()
     const runner = start([early, counter('late'), counter('later')], counting)
     await runner.caughtUp()
-    await vi.waitFor(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true), {
-      timeout: 10_000,
-    })
+    await eventually(() => expect(runner.status().every(({ state }) => state === 'live')).toBe(true))
     unloading.abort()
     await load
     const total = await countTouches()
     for (const name of ['early', 'late', 'later']) {
-      await vi.waitFor(async () => expect(await rowsOf(counter(name))).toBe(total), { timeout: 10_000 })
+      await eventually(async () => expect(await rowsOf(counter(name))).toBe(total))
     }
     // Two groups have their own reads; later one read remains.
     expect(subscriptions).toHaveLength(2)
@@ -135,10 +131,10 @@ describe('projectors that lag', () => {
     const runner = start([{ ...ticketBoard, name: 'board' }, counter('beside')])
     await runner.caughtUp()
     await say(store, 'ticket-x', renamed('x', 'never opened'))
-    await vi.waitFor(() => expect(runner.status()[0]?.state).toBe('failed'), { timeout: 10_000 })
+    await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
     expect(runner.isCaughtUp()).toBe(true)
     expect(await runner.resume('board')).toBe(true)
-    await vi.waitFor(() => expect(runner.status()[0]?.state).toBe('failed'), { timeout: 10_000 })
+    await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
     expect((await readCheckpoints(pool, ['board', 'beside'])).get('beside')?.status).toBe('running')
   })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { Type } from 'typebox'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { rebuild } from '../../../engine/rebuild/rebuild.ts'
 import { defineProjector } from '../../../engine/projections/projector.ts'
@@ -14,6 +14,7 @@ import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testin
 import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { opened, openTicketStore, say, silentLogger, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Handles openings only. */
 const openings = defineProjector<TicketEvent>()({
@@ -90,8 +91,8 @@ describe('an event that cannot be decoded', () => {
     await say(store, 'ticket-1', opened('1'))
     await plant('ticket-2', 'TicketRenamed')
     await say(store, 'ticket-3', opened('3'))
-    await vi.waitFor(() => expect(states()).toEqual(['live', 'failed']), { timeout: 10_000 })
-    await vi.waitFor(async () => expect(await ticketCount()).toBe(2), { timeout: 10_000 })
+    await eventually(() => expect(states()).toEqual(['live', 'failed']))
+    await eventually(async () => expect(await ticketCount()).toBe(2))
     expect(runner.status()[1]?.failure).toMatchObject({
       eventType: 'TicketRenamed',
       category: 'ticket',
@@ -104,8 +105,8 @@ describe('an event that cannot be decoded', () => {
     await say(store, 'ticket-1', opened('1'))
     await plant('ticket-2', 'TicketRenamed')
     await say(store, 'ticket-3', opened('3'))
-    await vi.waitFor(() => expect(states()).toEqual(['live', 'failed']), { timeout: 10_000 })
-    await vi.waitFor(async () => expect(await ticketCount()).toBe(2), { timeout: 10_000 })
+    await eventually(() => expect(states()).toEqual(['live', 'failed']))
+    await eventually(async () => expect(await ticketCount()).toBe(2))
     const context = { eventStore: store, pool, filter, logger: silentLogger }
     expect(await rebuild(context, [openings, ticketCounts])).toMatchObject([
       { kind: 'switched', comparison: { isEqual: true } },
@@ -122,7 +123,7 @@ describe('an event that cannot be decoded', () => {
     expect(await rebuild({ ...context, skips }, [ticketCounts])).toMatchObject([
       { kind: 'switched', status: 'rebuilding' },
     ])
-    await vi.waitFor(() => expect(states()).toEqual(['live', 'live']), { timeout: 10_000 })
+    await eventually(() => expect(states()).toEqual(['live', 'live']))
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(2)
   })
 
@@ -135,7 +136,7 @@ describe('an event that cannot be decoded', () => {
       clientId: 'test',
     })
     await newer.close()
-    await vi.waitFor(() => expect(states()).toEqual(['failed', 'failed']), { timeout: 10_000 })
+    await eventually(() => expect(states()).toEqual(['failed', 'failed']))
     expect(runner.status()[0]?.failure).toMatchObject({
       eventType: 'TicketEaten',
       reason: expect.stringMatching(/0@ticket-2 cannot be read: .+ \(unknown-type\)$/),
@@ -146,7 +147,7 @@ describe('an event that cannot be decoded', () => {
     await plant('ticket.events', 'foreign.news')
     await plant('ticket.events', 'ticket.opened')
     await say(store, 'ticket-1', opened('1'))
-    await vi.waitFor(async () => expect(await ticketCount()).toBe(1), { timeout: 10_000 })
+    await eventually(async () => expect(await ticketCount()).toBe(1))
     expect(states()).toEqual(['live', 'live'])
     const context = { eventStore: store, pool, filter, logger: silentLogger }
     expect(await rebuild(context, [openings])).toMatchObject([{ kind: 'switched', comparison: { isEqual: true } }])

@@ -6,7 +6,8 @@ import { defineProjector, type Projector } from '../../../engine/projections/pro
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import { requestStop } from '../../../engine/projections/checkpoints.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
-import { eventually, RebuildWorld } from '../rebuild/rebuild-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { RebuildWorld } from '../rebuild/rebuild-world.ts'
 import { filter, opened, renamed, say, silentLogger, ticketBoard, tickets, type TicketEvent } from './tickets.ts'
 
 const world = RebuildWorld.ofThisFile()

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import type { RebuildContext } from '../../../engine/rebuild/context.ts'
 import { readCheckpoints, type StoredCheckpoint } from '../../../engine/projections/checkpoints.ts'
@@ -9,6 +9,7 @@ import type { EventStore } from '../../../engine/store/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { emptyDatabase, filter, silentLogger } from '../projections/tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** A node, a database and the runners of one test file. Every test starts with an empty database and a growing log. */
 export class RebuildWorld {
@@ -76,15 +77,12 @@ export class RebuildWorld {
   async filled(projectors: readonly Projector[]): Promise<void> {
     const runner = this.start(projectors)
     await runner.caughtUp()
-    await vi.waitFor(
-      async () => {
-        for (const { name } of projectors) {
-          const status = (await this.stored(name))?.status
-          if (status === 'rebuilding') throw new Error(`${name} is not filled yet`)
-        }
-      },
-      { timeout: 10_000, interval: 20 },
-    )
+    await eventually(async () => {
+      for (const { name } of projectors) {
+        const status = (await this.stored(name))?.status
+        if (status === 'rebuilding') throw new Error(`${name} is not filled yet`)
+      }
+    })
     await runner.close()
   }
 
@@ -106,8 +104,4 @@ export class RebuildWorld {
     )
     return rows.map((row) => row.name)
   }
-}
-
-export function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 20 })
 }

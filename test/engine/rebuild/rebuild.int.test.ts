@@ -22,7 +22,8 @@ import {
   tickets,
   type TicketEvent,
 } from '../projections/tickets.ts'
-import { eventually, RebuildWorld } from './rebuild-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
 

@@ -7,7 +7,8 @@ import { verify } from '../../../engine/rebuild/rebuild.ts'
 import { createReadPositions } from '../../../engine/projections/read-positions.ts'
 import { comparePositions } from '../../../platform/kit/positions.ts'
 import { opened, renamed, say, ticketBoard, ticketCounts } from '../projections/tickets.ts'
-import { eventually, RebuildWorld } from './rebuild-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
 

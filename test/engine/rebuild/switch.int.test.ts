@@ -12,7 +12,8 @@ import type { LogRead } from '../../../engine/store/log-reading.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { filter, opened, renamed, say, ticketBoard, ticketCounts } from '../projections/tickets.ts'
-import { eventually, RebuildWorld } from './rebuild-world.ts'
+import { eventually } from '../../support/eventually.ts'
+import { RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
 

@@ -12,6 +12,7 @@ import { formatPosition } from '../../../platform/kit/positions.ts'
 import { embeddedEventStore, freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { breakConnections, freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, opened, openTicketStore, renamed, say, silentLogger } from '../projections/tickets.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const stream = 'ticket.events'
 
@@ -84,10 +85,6 @@ async function openings(from = store): Promise<string[]> {
   return (await published(from))
     .filter(({ type }) => type === 'ticket.opened')
     .map(({ data }) => (data as { ticketId: string }).ticketId)
-}
-
-function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 20 })
 }
 
 describe('the relay', () => {
@@ -276,7 +273,7 @@ describe('the relay', () => {
     await say(store, 'ticket-after', opened('after'))
     const appends = vi.spyOn(store, 'appendRaw')
     const relay = start({ channel: { ...channel, translate } })
-    await vi.waitFor(() => expect(refuse.mock.calls.length).toBeGreaterThan(2), { timeout: 10_000 })
+    await eventually(() => expect(refuse.mock.calls.length).toBeGreaterThan(2))
     const tickets = (await published()).map(({ data }) => (data as { ticketId: string }).ticketId)
     expect(tickets).toEqual(names.flatMap((name) => [name, name]))
     expect(appends.mock.calls.length).toBeLessThan(5)
@@ -292,7 +289,7 @@ describe('the relay', () => {
       return appendRaw(name, expected, events)
     })
     const relay = start()
-    await vi.waitFor(() => expect(relay.status()).toMatchObject({ state: 'running', published: 6 }))
+    await eventually(() => expect(relay.status()).toMatchObject({ state: 'running', published: 6 }))
     appends.mockRestore()
     expect((await published()).map(({ type }) => type)).toHaveLength(6)
   })

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import streams, { type ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { itemOf, Marker, ReadAhead } from '../../../engine/store/subscription-feed.ts'
 import { caughtUp, checkpoint, confirmation, fellBehind, wireEvent } from './wire-messages.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const item = (message: ReadResp) => itemOf(Buffer.from(message.serializeBinary()))
 
@@ -47,10 +48,10 @@ describe('messages of a subscription', () => {
       },
     })
     const ahead = new ReadAhead(call)
-    await vi.waitFor(() => expect(call.isPaused()).toBe(true))
+    await eventually(() => expect(call.isPaused()).toBe(true))
     expect(ahead.readableLength).toBe(8)
     let taken = 0
-    await vi.waitFor(() => {
+    await eventually(() => {
       while (ahead.read() !== null) taken += 1
       expect(taken).toBe(sent)
     })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { connectEventStore } from '../../../engine/store/connection.ts'
 import { until, untilItRests } from './fixtures.ts'
 import { ScriptedServer, type AppendCall } from './scripted-server.ts'
 import { appended } from './wire-messages.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const messageBytes = 65_536
 const text = JSON.stringify({ text: 'x'.repeat(messageBytes) })
@@ -71,7 +72,7 @@ describe('appends that their server does not read', () => {
       await untilItRests(() => server.appends.length)
       stopped.end()
       expect((await sending).map(({ status }) => status)).not.toContain('fulfilled')
-      await vi.waitFor(() => send(60_000), { timeout: 20_000 })
+      await eventually(() => send(60_000))
       expect(server.appends.length).toBeGreaterThan(1)
     })
   })

@@ -1,12 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answers } from '../../../platform/http/answers.ts'
 import { addInlineBodyParser, type InlineSinks } from '../../../platform/http/inline-body-parser.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const KiB = 1024
 const mostBytes = 1024 * KiB
@@ -243,9 +244,9 @@ describe('a body with inline data', () => {
     const socket = open([`Content-Length: ${mostBytes}`])
     socket.on('error', () => undefined)
     socket.write(withData('A'.repeat(100_000)).slice(0, 90_000))
-    await vi.waitFor(() => expect(sinks[0]?.texts[0]?.length).toBeGreaterThan(10_000))
+    await eventually(() => expect(sinks[0]?.texts[0]?.length).toBeGreaterThan(10_000))
     socket.resetAndDestroy()
-    await vi.waitFor(() => expect(sinks.map(({ discards }) => discards)).toEqual([1]))
+    await eventually(() => expect(sinks.map(({ discards }) => discards)).toEqual([1]))
     expect(t.log().slice(logged)).not.toContain('request failed')
   })
 

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startApplication, type TestApplication } from './test-application.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const KiB = 1024
 const limit = 1024 * KiB
@@ -62,7 +63,7 @@ describe('a JSON body', () => {
     const socket = open(['Transfer-Encoding: chunked'])
     socket.write(chunks)
     const [request] = await begun
-    await vi.waitFor(() => expect(request.socket.bytesRead).toBeGreaterThan(chunks.length), { timeout: 20_000 })
+    await eventually(() => expect(request.socket.bytesRead).toBeGreaterThan(chunks.length))
     const grown = bytesInUse() - before
     socket.write('1\r\n}\r\n0\r\n\r\n')
     expect(await answerOn(socket)).toMatchObject({ status: 201 })
@@ -122,10 +123,10 @@ describe('a JSON body', () => {
           [['Transfer-Encoding: chunked'], chunk(10)],
         ] as const) {
           const socket = begin(headers, body)
-          await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1))
+          await eventually(() => expect(vi.getTimerCount()).toBe(1))
           vi.advanceTimersByTime(20_000)
           expect(await answerOn(socket)).toMatchObject({ status: 408, code: 'request-timeout' })
-          await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0))
+          await eventually(() => expect(vi.getTimerCount()).toBe(0))
         }
       }
     } finally {
@@ -141,7 +142,7 @@ describe('a JSON body', () => {
     socket.write('{"name":')
     const [, response] = await begun
     socket.resetAndDestroy()
-    await vi.waitFor(() => expect([response.writableEnded, response.statusCode]).toEqual([true, 400]))
+    await eventually(() => expect([response.writableEnded, response.statusCode]).toEqual([true, 400]))
     expect(t.log().slice(logged)).not.toContain('request failed')
   })
 })
@@ -173,10 +174,10 @@ describe('a body of a stranger', () => {
       small.push(openForm(['Transfer-Encoding: chunked'], chunk(15 * KiB)))
       await begun
     }
-    await vi.waitFor(() => expect(bytesInUse() - before).toBeLessThan(60 * 64 * KiB), { timeout: 20_000 })
+    await eventually(() => expect(bytesInUse() - before).toBeLessThan(60 * 64 * KiB))
     const gone = small.map((socket) => once(socket, 'close'))
     for (const socket of small) socket.destroy()
     await Promise.all(gone)
-    await vi.waitFor(() => expect(bytesInUse() - before).toBeLessThan(60 * 16 * KiB), { timeout: 20_000 })
+    await eventually(() => expect(bytesInUse() - before).toBeLessThan(60 * 16 * KiB))
   })
 })

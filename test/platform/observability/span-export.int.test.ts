@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createTracer } from '../../../platform/observability/open-telemetry.ts'
 import { mostWaiting, SpanExport } from '../../../platform/observability/span-export.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -37,8 +38,6 @@ function exportTo(endpoint: string) {
     },
   }
 }
-
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 20 })
 
 describe('a collector', () => {
   it('gets every span once, in requests of at most 512, and the last ones at the stop', async () => {

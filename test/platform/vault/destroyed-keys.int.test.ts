@@ -23,7 +23,7 @@ beforeAll(async () => {
     databases: ['vault'],
     rolePasswords: { vault: 'secret-of-the-role' },
   })
-}, 120_000)
+})
 afterAll(async () => {
   await server.stop()
   await rm(folder, { recursive: true, force: true })

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { ChannelReader, type ChannelReaderOptions } from '../../../processes/foreign-events/channel-reader.ts'
 import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { openDecisionWorld, watched, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { silentLogger } from '../../engine/projections/tickets.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let world: DecisionWorld
 let clinic: EventStoreDBClient
@@ -52,7 +53,6 @@ function start(channel: string, options: Partial<ChannelReaderOptions> = {}): Ch
   return reader
 }
 
-const eventually = (check: () => Promise<void> | void) => vi.waitFor(check, { timeout: 15_000, interval: 20 })
 const isAt = (reader: ChannelReader, next: bigint) => eventually(() => expect(reader.status().next).toBe(next))
 const recordOf = async (channel: string, id: string) =>
   world.otherStore.load(foreignEvents.of(foreignEventId(channel, id)))

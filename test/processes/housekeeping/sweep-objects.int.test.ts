@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
@@ -13,6 +13,7 @@ import { openProcessWorld, type ProcessWorld } from '../../support/process-world
 import { contextOf } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -271,9 +272,6 @@ describe.each([
   })
 })
 
-/** A schedule runs once in a second at most. */
-const waiting = { timeout: 30_000 }
-
 it('sweeps at once and then by its schedule, also after a failed sweep', async () => {
   const lines: string[] = []
   const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
@@ -297,7 +295,7 @@ it('sweeps at once and then by its schedule, also after a failed sweep', async (
     pool,
     logger,
   })
-  await vi.waitFor(() => expect(count).toBeGreaterThan(2), waiting)
+  await eventually(() => expect(count).toBeGreaterThan(2))
   await sweeps.close()
   const ended = count
   const entries: unknown[] = lines.map((line) => JSON.parse(line))
@@ -337,12 +335,12 @@ it('sweeps in one instance, and in another one once the first has ended', async 
       logger,
     })
   const first = instanceOf('first')
-  await vi.waitFor(() => expect(swept.length).toBeGreaterThan(0), waiting)
+  await eventually(() => expect(swept.length).toBeGreaterThan(0))
   const asked = connections
   const second = instanceOf('second')
-  await vi.waitFor(() => expect(connections).toBeGreaterThan(asked + 1), waiting)
+  await eventually(() => expect(connections).toBeGreaterThan(asked + 1))
   expect(new Set(swept)).toEqual(new Set(['first']))
   await first.close()
-  await vi.waitFor(() => expect(swept).toContain('second'), waiting)
+  await eventually(() => expect(swept).toContain('second'))
   await second.close()
 })

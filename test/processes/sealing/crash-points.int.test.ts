@@ -63,7 +63,7 @@ test('a process that is killed before any of its effects leaves a log that the n
   // Tiles and index, the record in the vault, the event, the removal of what is replaced.
   expect(seen.size).toBeGreaterThanOrEqual(5)
   expect([...seen].join()).toMatch(/put.*replaceRecord.*append.*remove/)
-}, 60_000)
+})
 
 test('a seal that is in the vault only is completed by the next process, with its own size', async () => {
   await world.write(2)

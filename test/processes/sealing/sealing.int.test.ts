@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startWitness, type RunningWitness } from '../../../app/witness/start-witness.ts'
 import { logKeys } from '../../../contracts/audit/log-keys.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
@@ -16,6 +16,7 @@ import type { LogSealEvent } from '../../../streams/log-seals/events.ts'
 import { logSealsOf } from '../../../contracts/audit/log-seals.ts'
 import { observed } from '../../engine/commands/decision-world.ts'
 import { openSealingWorld, origin, type SealingWorld } from './sealing-world.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const logger = createLogger({ level: 'silent' })
 let world: SealingWorld
@@ -55,7 +56,7 @@ function begin(changes: Partial<SealingOptions> = {}, env: Record<string, string
 
 async function untilSealed(): Promise<void> {
   const events = (await world.stored()).length
-  await vi.waitFor(async () => expect((await world.checkedCheckpoint()).size).toBe(events), 20_000)
+  await eventually(async () => expect((await world.checkedCheckpoint()).size).toBe(events))
 }
 
 test('seals the past in pages, foreign and unsigned events included, and nothing of its own or of the server', async () => {
@@ -82,18 +83,18 @@ test('continues when the object store is back, and shows since when it could not
   })
   await world.write(1)
   const sealing = begin({ objects })
-  await vi.waitFor(() => expect(sealing.status().failingSince).toBeInstanceOf(Date), 20_000)
+  await eventually(() => expect(sealing.status().failingSince).toBeInstanceOf(Date))
   isAway = false
   await untilSealed()
-  await vi.waitFor(() => expect(sealing.status().failingSince).toBeUndefined(), 20_000)
+  await eventually(() => expect(sealing.status().failingSince).toBeUndefined())
   await sealing.close()
 })
 
 async function untilCosigned(): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { cosigned } = await world.record()
     expect(parseCheckpoint(cosigned ?? '').size).toBe((await world.stored()).length)
-  }, 20_000)
+  })
 }
 
 async function witnessOf(name: string): Promise<RunningWitness> {
@@ -118,14 +119,14 @@ test('brings each seal to the witnesses, goes on while one is away, and records 
       : []
   }
   await world.write(1)
-  await vi.waitFor(async () => expect(await signers()).toEqual(['w1.example', 'w2.example']), 20_000)
+  await eventually(async () => expect(await signers()).toEqual(['w1.example', 'w2.example']))
   await untilCosigned()
   expect(sealing.status().quorumMissingSince).toBeUndefined()
 
   await second.stop()
   await world.write(1)
   await untilSealed()
-  await vi.waitFor(async () => expect(await signers()).toEqual(['w1.example']), 20_000)
+  await eventually(async () => expect(await signers()).toEqual(['w1.example']))
   expect(sealing.status()).toMatchObject({ ahead: [] })
   expect(sealing.status().quorumMissingSince).toBeInstanceOf(Date)
   await sealing.close()
@@ -134,7 +135,7 @@ test('brings each seal to the witnesses, goes on while one is away, and records 
   await world.write(1)
   const content = begin({}, { WITNESSES: pairs, WITNESS_QUORUM: '1' })
   await untilCosigned()
-  await vi.waitFor(() => expect(content.status().quorumMissingSince).toBeUndefined(), 20_000)
+  await eventually(() => expect(content.status().quorumMissingSince).toBeUndefined())
   await content.close()
 })
 
@@ -145,7 +146,7 @@ test('reports a witness that has signed a larger log than there is', async () =>
   await world.write(1)
   const sealing = begin({}, pairs)
   await untilCosigned()
-  await vi.waitFor(() => expect(sealing.status().quorumMissingSince).toBeUndefined(), 20_000)
+  await eventually(() => expect(sealing.status().quorumMissingSince).toBeUndefined())
   await sealing.close()
   // The store and the vault of another installation, with the key and the witness of this one.
   const other = await openSealingWorld()
@@ -158,6 +159,6 @@ test('reports a witness that has signed a larger log than there is', async () =>
     sealKey,
   }
   const behind = begin({ ...other.servers, store: other.store, vault }, pairs)
-  await vi.waitFor(() => expect(behind.status().ahead).toEqual(['w3.example']), 20_000)
+  await eventually(() => expect(behind.status().ahead).toEqual(['w3.example']))
   await behind.close()
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startWebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { errorOf } from '../../../platform/outbound/error-of.ts'
 import { hash, ids } from '../../streams/facts.ts'
@@ -8,6 +8,7 @@ import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import { startOutsideServer } from '../../support/process-world.ts'
 import { givenDeliveries } from './given-deliveries.ts'
 import { subscribe, type Subscribed } from './webhook-steps.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const minuteMs = 60_000
 const given = givenDeliveries()
@@ -111,7 +112,7 @@ describe('a subscription that another process has changed', () => {
       const { endpointRevision } = await own.current()
       const delivery = due(own)
       const working = delivery.work()
-      await vi.waitFor(() => expect(server.asked).toHaveLength(1))
+      await eventually(() => expect(server.asked).toHaveLength(1))
       await happens(own)
       const early = await delivery.cancel()
       happened.resolve()

@@ -62,7 +62,7 @@ beforeAll(async () => {
       },
     ],
   })
-}, 60_000)
+})
 afterAll(async () => {
   await t.app.close()
   await world.close()

@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { faultNamed } from '../../../tools/faults/faults.ts'
 import { runFault } from '../../../tools/faults/run-fault.ts'
 import { openStage, type Stage } from '../../../tools/faults/stage/stage.ts'
-
-// One platform runs all faults in sequence. `npm run faults` uses a new platform and more time for each.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 let stage: Stage
 

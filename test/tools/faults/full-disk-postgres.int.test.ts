@@ -2,15 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startPostgres, type EmbeddedPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { isDatabaseUnavailable } from '../../../platform/database/database.ts'
 import { waitFor } from '../../support/platform.ts'
 import { limitFileSize } from '../../../tools/faults/file-size-limit.ts'
-
-// Enough for a crash, a failed recovery and another start on a busy machine.
-vi.setConfig({ testTimeout: 120_000 })
 
 let dataDir: string
 let server: EmbeddedPostgres
