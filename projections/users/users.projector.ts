@@ -129,7 +129,7 @@ function withoutDefault(
 /** Users, memberships, roles and permissions. One projector, because an actor's permissions need all of them at once. */
 export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRolesEvent | PermissionEvent>()({
   name: 'users',
-  version: 3,
+  version: 4,
   tables: [usersTable, membershipsTable, productAccessTable, rolesTable, permissionsTable],
   handlers: {
     UserRegistrationStarted: beforeRow,
@@ -229,6 +229,8 @@ export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRol
     MembershipRoleChanged: ({ data, revision }) => [
       patchRow(membershipsTable, { ...membershipOf(data), roleId: data.roleId, rolesRevision: revision }),
     ],
+    // A claim that was released after the user had the membership comes again, and the user's event does not.
+    MembershipConfirmed: ({ data }) => [patchRows(membershipsTable, membershipOf(data), { isAdded: true })],
     MembershipReleased: ({ data }) => [removeRow(membershipsTable, membershipOf(data))],
     MembershipRevoked: ({ data }) => [
       removeRow(membershipsTable, membershipOf(data)),

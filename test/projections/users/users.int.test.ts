@@ -77,6 +77,18 @@ describe('the users read model', () => {
     expect(users).toMatchObject([{ stream_revision: '1' }])
   })
 
+  it('shows a membership whose claim was released and made again', async () => {
+    const released = [...joined.slice(0, 2), ofRoles(roleFact('MembershipReleased'))]
+    const again = roleFact('MembershipRoleAssigned', { assignedAt: at(1) })
+    const { user_memberships: memberships } = await after(
+      ...released,
+      ...joined.slice(2, 4),
+      ofRoles(again),
+      ofRoles(roleFact('MembershipConfirmed')),
+    )
+    expect(memberships).toEqual([{ ...membership, roles_revision: '3' }])
+  })
+
   it('follows the role and the status', async () => {
     const story = [
       ...joined,
