@@ -103,7 +103,8 @@ export async function resolveMembership(
 function lostWith(user: User, membershipId: string, changedBy: string): LostAssignment | null {
   const membership = user.memberships.get(membershipId)
   if (membership?.addedAt !== user.createdAt || user.status === 'erased') return null
-  return { userId: user.userId, roleId: membership.firstRoleId, fingerprint: user.fingerprint, changedBy }
+  const { firstRoleId: roleId, addedAt: assignedAt } = membership
+  return { userId: user.userId, roleId, fingerprint: user.fingerprint, changedBy, assignedAt }
 }
 
 /** The user's stream has the membership. */
@@ -112,10 +113,11 @@ export function isMember(user: UserState, { membershipId }: Pick<MembershipOf, '
 }
 
 /**
- * Adds a membership to an existing user.
+ * Adds a membership to an existing user. The user's stream gets it only while the organisation's has the assignment:
+ * otherwise it would take the place of the membership that another request added meanwhile.
  *
- * @throws Problem the refusals of `assignRoleFirst`, `not-found`, `conflict` when the assignment ended meanwhile: then the
- * process `users` removes the membership from the user's stream
+ * @throws Problem the refusals of `assignRoleFirst`, `not-found`, `conflict` when the assignment ended meanwhile: if the
+ * user's stream has the membership then, the process `users` removes it
  */
 export async function addOrganisationMembership(
   deps: CommandDependencies,
@@ -123,8 +125,15 @@ export async function addOrganisationMembership(
   context: CommandContext,
 ) {
   const { userId, membershipId, organisationId, changedBy, now } = command
-  const { roleId } = await assignRoleFirst(deps, command, context)
   const target = users.of(userId)
+  const { state: before } = await deps.store.load(target)
+  const known = isMember(before, command) ? before.memberships.get(membershipId) : undefined
+  const assignedAt = known === undefined ? now : new Date(known.addedAt)
+  const { roleId } = await assignRoleFirst(deps, { ...command, now: assignedAt }, context)
+  const requireAssigned = async () => {
+    const { state } = await deps.store.load(organisationRoles.of(organisationId))
+    if (!state.assignments.has(membershipId)) throw problem('conflict')
+  }
   try {
     const added = { membershipId, organisationId, roleId, changedBy, now }
     const done = await execute(
@@ -132,6 +141,7 @@ export async function addOrganisationMembership(
       target,
       (state) => answering(addMembership(added, state)),
       named(context, 'add', command),
+      requireAssigned,
     )
     const { state: organisation } = await resolveMembership(deps, command, done.state, context)
     if (!organisation.assignments.has(membershipId)) throw problem('conflict')

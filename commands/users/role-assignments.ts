@@ -51,7 +51,11 @@ export interface MembershipCommand {
 }
 
 /** What is needed to assign a role again that was released. */
-export type LostAssignment = Pick<AssignRole, 'userId' | 'fingerprint' | 'changedBy'> & { readonly roleId: string }
+export type LostAssignment = Pick<AssignRole, 'userId' | 'fingerprint' | 'changedBy'> & {
+  readonly roleId: string
+  /** When the user got the membership: the answer of the request has this instant, so the read model must. */
+  readonly assignedAt: string
+}
 
 export interface ConfirmMembership extends MembershipCommand {
   /** The hold that the user had at its append. */
@@ -80,7 +84,7 @@ export function confirmMembership(
   if (claim !== undefined) return [confirmed(claim)]
   if (lost === null || state.revoked.has(membershipId) || !state.roles.has(lost.roleId)) return []
   if (assignmentOf(state, lost.userId) !== undefined) return []
-  return [{ type: 'MembershipRoleAssigned', data: { ...command, ...lost, assignedAt: at } }, confirmed(lost)]
+  return [{ type: 'MembershipRoleAssigned', data: { ...command, ...lost } }, confirmed(lost)]
 }
 
 /** Ends an assignment whose membership the user's stream does not have. */
@@ -91,6 +95,19 @@ export function releaseMembership(
   const claim = state.assignments.get(command.membershipId)
   if (claim === undefined || claim.isConfirmed) return []
   return [{ type: 'MembershipReleased', data: { ...ofUser(command, claim), releasedAt: now.toISOString() } }]
+}
+
+/**
+ * Ends a membership that only the user's stream has, before that stream loses it. Otherwise a repeat of its key could
+ * assign it between the two and be answered with a membership that is removed then. The event of the user is public, so
+ * this one tells its readers that the membership ended.
+ */
+export function endUnassigned(
+  { now, ...command }: MembershipCommand & Pick<LostAssignment, 'userId' | 'roleId' | 'changedBy'>,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent> {
+  if (state.assignments.has(command.membershipId) || state.revoked.has(command.membershipId)) return []
+  return [{ type: 'MembershipRevoked', data: { ...command, revokedAt: now.toISOString() } }]
 }
 
 export interface ChangeMembershipRole extends MembershipCommand {

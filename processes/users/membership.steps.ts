@@ -4,11 +4,11 @@ import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
 import { resolveMembership } from '../../commands/users/organisation-membership.ts'
 import { abandonRegistration } from '../../commands/users/registration.ts'
-import { endHold } from '../../commands/users/role-assignments.ts'
+import { endHold, endUnassigned } from '../../commands/users/role-assignments.ts'
 import { expireHold } from '../../commands/users/status.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
-import { users } from '../../streams/user/aggregate.ts'
+import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
@@ -36,8 +36,29 @@ export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (tod
   const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
   const resolved = await resolveMembership(deps, { membershipId, organisationId, changedBy }, user, todo.attempt())
   if (resolved.state.assignments.has(membershipId)) return { kind: 'done', position: resolved.position }
+  const ended = await endWithoutClaim(todo, user, deps, step)
+  if (ended?.state.assignments.has(membershipId) === true) return { kind: 'done', position: ended.position }
   const removed = await remove(todo, deps, step)
-  return { kind: 'done', position: removed ?? resolved.position }
+  return { kind: 'done', position: removed ?? ended?.position ?? resolved.position }
+}
+
+/** Undefined if the user does not have the membership either. */
+async function endWithoutClaim(
+  todo: MembershipTodo,
+  user: UserState,
+  { store }: ProcessDependencies,
+  step: StepContext,
+) {
+  const { key: membershipId, payload } = todo
+  const { userId, changedBy } = payload
+  const membership = 'externalId' in user ? user.memberships.get(membershipId) : undefined
+  if (membership === undefined) return undefined
+  const { organisationId, firstRoleId: roleId } = membership
+  const command = { membershipId, userId, organisationId, roleId, changedBy, now: step.now() }
+  return execute(store, organisationRoles.of(organisationId), (state) => endUnassigned(command, state), {
+    ...todo.attempt(),
+    orgId: organisationId,
+  })
 }
 
 /** The organisation's stream revoked the membership; the user's stream follows. */

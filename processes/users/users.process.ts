@@ -73,6 +73,7 @@ const steps = {
   'abandon-registration': step(Nothing, abandon),
   'clear-registration': step(Nothing, clear),
   'resolve-membership': step(MembershipPayload, resolve),
+  'confirm-membership': step(MembershipPayload, resolve),
   'complete-removal': step(MembershipPayload, completeRemoval),
   'expire-hold': step(HoldPayload, expireHoldOf),
   'end-hold': step(HoldPayload, endHoldOf),
@@ -83,6 +84,11 @@ const steps = {
   'reset-password': step(ResetPayload, resetPassword),
 }
 type Todos = TodoList<typeof steps>
+
+/** Both streams of the membership agree. */
+function resolvedRows({ membershipId }: Pick<Membership, 'membershipId'>, todo: Todos): RowChange[] {
+  return [todo.clear(membershipId, 'resolve-membership'), todo.clear(membershipId, 'confirm-membership')]
+}
 
 /** A membership that ended has no holds any more. */
 function withoutHolds({ membershipId }: Membership, todo: Todos): RowChange[] {
@@ -107,7 +113,7 @@ function withStatus({ userId, holdId, changedAt }: StatusData, todo: Todos): Row
  */
 export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, ProcessDependencies>()({
   name: 'users',
-  version: 1,
+  version: 2,
   lookups: [holdsTable, endedHoldsTable],
   steps,
   on: {
@@ -131,24 +137,27 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
       }),
     ],
     UserMembershipAdded: ({ data }, todo) => [
-      todo.schedule('resolve-membership', data.membershipId, {
+      // It took the place of a membership of the same organisation that had ended there, if there was one.
+      ...(['complete-removal', 'confirm-membership'] as const).map((ended) =>
+        todo.clearWhere(ended, {
+          orgId: todo.orgId,
+          payload: { userId: data.userId, organisationId: data.organisationId },
+        }),
+      ),
+      todo.clear(data.membershipId, 'resolve-membership'),
+      // Not the row of the claim: a release of the claim would remove it, and the user has the membership.
+      todo.schedule('confirm-membership', data.membershipId, {
         at: after(data.addedAt, graceMs),
         payload: membershipPayload(data),
-        existing: 'replace',
-      }),
-      // It took the place of a membership of the same organisation that was revoked, if there was one.
-      todo.clearWhere('complete-removal', {
-        orgId: todo.orgId,
-        payload: { userId: data.userId, organisationId: data.organisationId },
       }),
     ],
     MembershipConfirmed: ({ data }, todo) => {
-      const resolved = todo.clear(data.membershipId, 'resolve-membership')
+      const resolved = resolvedRows(data, todo)
       const { holdId } = data
-      if (holdId === null) return [resolved]
+      if (holdId === null) return resolved
       const hold = { ...data, holdId }
       return [
-        resolved,
+        ...resolved,
         heldRow(hold),
         todo.scheduleForEach('end-hold', endedHoldsTable, { holdId }, () => ({
           key: holdKey(hold),
@@ -162,7 +171,7 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
       ...withoutHolds(data, todo),
     ],
     MembershipRevoked: ({ data }, todo) => [
-      todo.clear(data.membershipId, 'resolve-membership'),
+      ...resolvedRows(data, todo),
       ...withoutHolds(data, todo),
       todo.schedule('complete-removal', data.membershipId, {
         at: after(data.revokedAt, graceMs),
@@ -171,7 +180,7 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
     ],
     UserMembershipRemoved: ({ data }, todo) => [
       todo.clear(data.membershipId, 'complete-removal'),
-      todo.clear(data.membershipId, 'resolve-membership'),
+      ...resolvedRows(data, todo),
     ],
 
     MembershipHeld: ({ data }, todo) => [

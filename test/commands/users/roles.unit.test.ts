@@ -4,6 +4,7 @@ import {
   changeMembershipRole,
   confirmMembership,
   endHold,
+  endUnassigned,
   holdMembership,
   releaseMembership,
   revokeMembership,
@@ -259,15 +260,15 @@ describe('a role with auth:admin', () => {
 })
 
 describe('the confirmation of an assignment that was released', () => {
-  const lost = { userId, roleId, fingerprint: null, changedBy }
+  const lost = { userId, roleId, fingerprint: null, changedBy, assignedAt: at(1) }
   const releasedOnce = [roleFact('RoleCreated'), assigned(), roleFact('MembershipReleased')] as const
   const confirm = { ...membership, holdId: null, lost }
 
-  test('assigns it again', () => {
+  test('assigns it again, from when the user had the membership', () => {
     given(organisationRoles, ...releasedOnce)
       .when(confirmMembership, confirm)
       .thenEvents([
-        assigned({ fingerprint: null, changedBy, assignedAt: at(60) }),
+        assigned({ fingerprint: null, changedBy, assignedAt: at(1) }),
         roleFact('MembershipConfirmed', { confirmedAt: at(60) }),
       ])
   })
@@ -286,6 +287,28 @@ describe('the confirmation of an assignment that was released', () => {
     given(organisationRoles, ...facts)
       .when(confirmMembership, { ...confirm, lost: known })
       .thenEvents([])
+  })
+})
+
+describe('the end of a membership that only the user has', () => {
+  const end = { ...membership, userId, roleId, changedBy }
+
+  test('comes first, so that no repeat of its key assigns it', () => {
+    const released = [roleFact('RoleCreated'), assigned(), roleFact('MembershipReleased')]
+    const revoked = roleFact('MembershipRevoked', { changedBy, revokedAt: at(60) })
+    given(organisationRoles, ...released)
+      .when(endUnassigned, end)
+      .thenEvents([revoked])
+    given(organisationRoles, ...released, revoked)
+      .when(endUnassigned, end)
+      .thenEvents([])
+    given(organisationRoles, ...released, revoked)
+      .when(assignRole, { ...membership, userId, roleId, fingerprint: hash('f'), ...by })
+      .thenRefused('membership-ended')
+  })
+
+  test('is none if it was assigned again', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned()).when(endUnassigned, end).thenEvents([])
   })
 })
 

@@ -47,15 +47,17 @@ describe('a registration', () => {
 describe('a membership', () => {
   test('is resolved half a minute after one stream has it, unless both have it', () => {
     expect(due(assigned)).toEqual([['resolve-membership', membership, at(30)]])
-    expect(due(assigned, added)).toEqual([['resolve-membership', membership, at(31)]])
+    expect(due(assigned, added)).toEqual([['confirm-membership', membership, at(31)]])
     expect(due(assigned, added, confirmed)).toEqual([])
     expect(due(assigned, ofRoles(roleFact('MembershipReleased')))).toEqual([])
   })
 
   test('whose assignment ended before the user had it is resolved, until it is removed', () => {
     const released = ofRoles(roleFact('MembershipReleased'))
-    expect(due(assigned, released, added)).toEqual([['resolve-membership', membership, at(31)]])
+    expect(due(assigned, released, added)).toEqual([['confirm-membership', membership, at(31)]])
+    expect(due(assigned, added, released)).toEqual([['confirm-membership', membership, at(31)]])
     expect(due(assigned, released, added, removed)).toEqual([])
+    expect(due(assigned, released, added, assigned, confirmed)).toEqual([])
   })
 
   test('that was revoked is removed from the user half a minute later', () => {
@@ -72,6 +74,7 @@ describe('a membership', () => {
       ofRoles(roleFact('MembershipConfirmed', { membershipId: other })),
     ]
     expect(due(assigned, added, confirmed, revoked, ...events)).toEqual([])
+    expect(due(assigned, added, ofRoles(roleFact('MembershipReleased')), ...events)).toEqual([])
   })
 
   test('of another organisation leaves a removal alone', () => {
@@ -80,7 +83,7 @@ describe('a membership', () => {
     )
     expect(due(assigned, added, confirmed, revoked, elsewhere)).toEqual([
       ['complete-removal', membership, at(49)],
-      ['resolve-membership', userIds.reset, at(31)],
+      ['confirm-membership', userIds.reset, at(31)],
     ])
   })
 })

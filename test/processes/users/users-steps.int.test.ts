@@ -4,7 +4,11 @@ import { execute } from '../../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
-import { endOrganisationMembership, resolveMembership } from '../../../commands/users/organisation-membership.ts'
+import {
+  addOrganisationMembership,
+  endOrganisationMembership,
+  resolveMembership,
+} from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
 import { createdUser, type RegisterUser } from '../../../commands/users/registration-attempt.ts'
 import { userDetailOf } from '../../../commands/users/user-records.ts'
@@ -187,6 +191,79 @@ describe('a registration', () => {
     world.keycloak.failNext(/^POST .*\/users$/, { status: 400 })
     expect(await problemOf(registerUser(world.routes, user, contextOf(world)))).toBe('identity-provider-rejected')
     expect(await finish()).toMatchObject({ status: 'abandoned', isCleared: true })
+  })
+})
+
+describe('a membership that is added', () => {
+  beforeEach(async () => {
+    user = await registered(world, newUser(null))
+    // What was added at the instant of the creation counts as a part of it.
+    world.pass(1)
+  })
+  const added = () => {
+    const { organisationId, roleId } = organisation
+    const ids = { userId: user.userId, membershipId: randomUUID(), organisationId, roleId }
+    const by = { changedBy: randomUUID(), grantor: 'platform' } as const
+    return { ...ids, ...by, fingerprint: ids.membershipId.replaceAll('-', '').repeat(2), now: world.now() }
+  }
+  const add = (command: ReturnType<typeof added>, deps = world.routes) =>
+    problemOf(addOrganisationMembership(deps, command, contextOf(world)))
+  const expectMember = async (...membershipIds: readonly string[]) => {
+    const state = await finish()
+    expect('memberships' in state && [...state.memberships.keys()]).toEqual(membershipIds)
+  }
+
+  test('too late leaves the membership that another request added meanwhile', async () => {
+    const [late, other] = [added(), added()]
+    const store = interrupted(world.store, 'user', async () => {
+      await workOffUsers(world, user.userId, [organisation])
+      expect(await add(other)).toBe(null)
+    })
+    expect(await add(late, { ...world.routes, store })).toBe('conflict')
+    await expectMember(other.membershipId)
+  })
+
+  /** As a crash leaves it: the user's stream has the membership, and the claim of the organisation's was released. */
+  const withoutClaim = async (command: ReturnType<typeof added>) => {
+    const process = mortal(world.routes, 2)
+    await expect(addOrganisationMembership(process.deps, command, contextOf(world))).rejects.toBeInstanceOf(KilledError)
+    await resolveMembership(world.routes, command, { status: 'absent' }, contextOf(world))
+  }
+
+  test('again by a repeat of its key is a membership in both streams', async () => {
+    const command = added()
+    await withoutClaim(command)
+    expect(await add(command)).toBe(null)
+    await expectMember(command.membershipId)
+  })
+
+  test('again while the process removes it is refused, not lost', async () => {
+    const command = added()
+    await withoutClaim(command)
+    let again: unknown
+    const store = interrupted(world.processor.store, 'user', async () => {
+      again = await add(command)
+    })
+    await workOffUsers(world, user.userId, [organisation], { ...world.processor, store })
+    expect(again).toBe('idempotency-key-reused')
+    await expectMember()
+  })
+
+  test('again before the process ends it stays', async () => {
+    const command = added()
+    await withoutClaim(command)
+    const store = interrupted(world.processor.store, 'role', async () => {
+      expect(await add(command)).toBe(null)
+    })
+    await workOffUsers(world, user.userId, [organisation], { ...world.processor, store })
+    await expectMember(command.membershipId)
+  })
+
+  test('in place of one without a claim leaves no row', async () => {
+    const [first, second] = [added(), added()]
+    await withoutClaim(first)
+    expect(await add(second)).toBe(null)
+    await expectMember(second.membershipId)
   })
 })
 

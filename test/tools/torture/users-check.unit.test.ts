@@ -62,7 +62,9 @@ describe('the check of users', () => {
       ['user-u1', 'UserMembershipAdded', { ...ofUser, addedAt: at }],
     ] as const
     const removed = ['user-u1', 'UserMembershipRemoved', ofUser] as const
-    expect(said(...log, removed)).toEqual(['a new user who lost a membership that nobody revoked'])
+    const lost = ['a new user who lost a membership that nobody revoked']
+    expect(said(...log, removed)).toEqual(lost)
+    expect(said(...log, inRoles('MembershipRevoked', 'u1'), removed)).toEqual(lost)
     expect(said(...log, assigned('u1'), inRoles('MembershipRevoked', 'u1'), removed)).toEqual([])
   })
 

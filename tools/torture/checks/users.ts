@@ -45,7 +45,8 @@ class Members {
         if (assignment !== undefined) assignment.roleId = text(fact, 'roleId')
         return undefined
       case 'MembershipRevoked':
-        this.#first.delete(membershipId)
+        // The process revokes what was never assigned, or not assigned again. Nobody wanted that.
+        if (assignment !== undefined) this.#first.delete(membershipId)
         return void this.assignments.delete(membershipId)
       case 'MembershipReleased':
         return void this.assignments.delete(membershipId)
