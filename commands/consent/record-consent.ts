@@ -25,6 +25,9 @@ const clockDifferenceMs = 60_000
 /**
  * Any decision may be recorded at any time: a withdrawal is never refused, and decisions on paper may arrive late. Only
  * `granted` needs a text: it was in effect at the instant of the decision (specification 3.5).
+ *
+ * The latest decision is in force. The clock of another server may have been ahead when it recorded the decision in force,
+ * or this clock was set back. A decision of now comes after it all the same: a withdrawal must not wait for a clock.
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {
   const { consentType, recordedAt, now, ...given } = command
@@ -36,10 +39,13 @@ export function recordConsent(command: RecordConsent, state: ConsentState): Deci
   if (version === undefined) return refused('text-of-other-type')
   const aheadMs = recordedAt === null ? 0 : recordedAt.getTime() - now.getTime()
   if (aheadMs > clockDifferenceMs) return refused('recorded-in-future')
-  const decidedAt = recordedAt === null || aheadMs > 0 ? now : recordedAt
-  const isInEffect = Date.parse(version.effectiveFrom) <= decidedAt.getTime()
+  const isOfNow = recordedAt === null || aheadMs > 0
+  const statedAt = isOfNow ? now : recordedAt
+  const isInEffect = Date.parse(version.effectiveFrom) <= statedAt.getTime()
   if (given.decision === 'granted' && !isInEffect) return refused('text-not-in-effect')
   const { organisationId, consentTypeId, code: consentTypeCode } = consentType
+  const inForceAt = Date.parse(state.inForce.get(consentTypeCode)?.recordedAt ?? '')
+  const decidedAt = isOfNow && inForceAt > now.getTime() ? new Date(inForceAt) : statedAt
   const data = {
     ...given,
     organisationId,

@@ -203,6 +203,36 @@ describe('recording a decision on consent', () => {
       .thenRefused('recorded-in-future')
   })
 
+  describe('after a decision of a clock that was ahead', () => {
+    const before = consentFact('ConsentRecorded', { ...recorded.data, recordedAt: at(8), createdAt: at(8) })
+    const next = { ...keyed, consentId: ids.event, decision: 'withdrawn' } as const
+    const withdrawn = (recordedAt: string) =>
+      consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: ids.event, decision: 'withdrawn', recordedAt })
+    const code = recorded.data.consentTypeCode
+
+    it.each([null, new Date(at(6))])('is in force if it is of now: %s', (recordedAt) => {
+      const after = given(consents, before)
+        .when(recordConsent, { ...next, recordedAt })
+        .thenEvents([withdrawn(at(8))])
+      expect(after.inForce.get(code)?.decision).toBe('withdrawn')
+    })
+
+    it('stays behind it if an earlier instant is given', () => {
+      const after = given(consents, before)
+        .when(recordConsent, { ...next, recordedAt: new Date(at(4)) })
+        .thenEvents([withdrawn(at(4))])
+      expect(after.inForce.get(code)?.decision).toBe('granted')
+    })
+
+    it('needs a text that is in effect now', () => {
+      const { effectiveFrom } = published.data
+      const now = new Date(Date.parse(effectiveFrom) - 1)
+      expect(recordConsent({ ...command, now }, given(consents, before).state)).toEqual({
+        refused: 'text-not-in-effect',
+      })
+    })
+  })
+
   it('grants only with a text that was in effect at the decision, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
     const decided = (at: number, changes: Partial<RecordConsent> = {}) =>
