@@ -10,7 +10,8 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
+import type { BoundedCalls } from './bounded-calls.ts'
+import { outside, statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
 import { removeVersions } from './removed-versions.ts'
 import { abandonParts, uploadParts } from './part-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
@@ -161,11 +162,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     return { url, expiresAt: new Date(signedAt.getTime() + ttlSeconds * 1000) }
   }
 
-  /** Ends a call at its limit, or with the signal of its caller. The client passes the end to its repeats. */
-  async function bounded<Output>(
-    call: (ending: { readonly abortSignal: AbortSignal }) => Promise<Output>,
-    callers?: AbortSignal,
-  ): Promise<Output> {
+  const bounded: BoundedCalls['bounded'] = async (call, callers) => {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new DOMException('no answer in time', 'TimeoutError')), callLimitMs)
     try {
@@ -177,18 +174,14 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
 
   return {
     async put(key, bytes, contentType) {
-      try {
-        const command = new PutObjectCommand({
-          Bucket: bucket,
-          Key: key,
-          Body: bytes,
-          ContentType: contentType,
-          ContentLength: bytes.length,
-        })
-        await bounded((ending) => client.send(command, ending))
-      } catch (error) {
-        throw unavailable(error)
-      }
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: bytes,
+        ContentType: contentType,
+        ContentLength: bytes.length,
+      })
+      await outside(bounded((ending) => client.send(command, ending)))
       return { key, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
     },
 
@@ -198,7 +191,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     putParts: (key, chunks, contentType, signal) =>
       uploadParts({ client, bucket }, { key, contentType }, chunks, signal),
 
-    abandonParts: (prefix) => abandonParts({ client, bucket }, prefix),
+    abandonParts: (prefix) => abandonParts({ client, bucket, bounded }, prefix),
 
     async get(key) {
       const command = new GetObjectCommand({ Bucket: bucket, Key: key })
@@ -215,9 +208,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       let token: string | undefined
       do {
         const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
-        const { Contents = [], NextContinuationToken } = await bounded((ending) => client.send(command, ending)).catch(
-          (error: unknown) => Promise.reject(unavailable(error)),
-        )
+        const page = bounded((ending) => client.send(command, ending))
+        const { Contents = [], NextContinuationToken } = await outside(page)
         for (const { Key, LastModified } of Contents) {
           if (Key === undefined || LastModified === undefined) throw unavailable()
           yield { key: Key, modifiedAt: LastModified }
@@ -259,7 +251,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       await answered(bounded((ending) => client.send(command, ending)))
     },
 
-    removeVersions: (prefix) => removeVersions({ client, bucket }, prefix),
+    removeVersions: (prefix) => removeVersions({ client, bucket, bounded }, prefix),
 
     address: (key) => signer.plain(`/${bucket}/${key}`),
     presignRead: async (key, ttlSeconds) => sign(signer, 'GET', key, ttlSeconds),

@@ -10,7 +10,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { Problem } from '../http/problems.ts'
-import { statusOf, unavailable, type StoredBytes } from './stream-upload.ts'
+import type { BoundedCalls } from './bounded-calls.ts'
+import { outside, statusOf, unavailable, type StoredBytes } from './stream-upload.ts'
 
 interface Bucket {
   readonly client: S3Client
@@ -102,25 +103,16 @@ async function complete(
 }
 
 /** Ends unfinished uploads (`ObjectStore.abandonParts`). */
-export async function abandonParts({ client, bucket }: Bucket, prefix: string): Promise<void> {
-  const { Uploads = [] } = await outside(
-    client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix })),
-  )
+export async function abandonParts({ client, bucket, bounded }: BoundedCalls, prefix: string): Promise<void> {
+  const list = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix })
+  const { Uploads = [] } = await outside(bounded((ending) => client.send(list, ending)))
   for (const { Key, UploadId } of Uploads) {
     if (Key?.startsWith(prefix) !== true || UploadId === undefined) continue
     const abort = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId })
-    await outside(client.send(abort)).catch((error: unknown) => {
+    await outside(bounded((ending) => client.send(abort, ending))).catch((error: unknown) => {
       // It has ended meanwhile.
       if (!(error instanceof Problem && statusOf(error.cause) === 404)) throw error
     })
-  }
-}
-
-async function outside<Output>(sent: Promise<Output>): Promise<Output> {
-  try {
-    return await sent
-  } catch (error) {
-    throw unavailable(error)
   }
 }
 

@@ -3,36 +3,31 @@ import {
   ListObjectsV2Command,
   ListObjectVersionsCommand,
   type ListObjectVersionsCommandOutput,
-  type S3Client,
 } from '@aws-sdk/client-s3'
 import { Problem } from '../http/problems.ts'
-import { statusOf, unavailable } from './stream-upload.ts'
-
-interface Bucket {
-  readonly client: S3Client
-  readonly bucket: string
-}
+import type { BoundedCalls } from './bounded-calls.ts'
+import { outside, statusOf } from './stream-upload.ts'
 
 /** Removes every version of the objects with the prefix, marks of deletion included (`ObjectStore.removeVersions`). */
-export async function removeVersions({ client, bucket }: Bucket, prefix: string): Promise<void> {
+export async function removeVersions(store: BoundedCalls, prefix: string): Promise<void> {
   for (;;) {
-    const found = await versionsOf({ client, bucket }, prefix)
-    if (found === undefined) return removeCurrent({ client, bucket }, prefix)
+    const found = await versionsOf(store, prefix)
+    if (found === undefined) return removeCurrent(store, prefix)
     // Each page is removed before the next is read, so the first page is always the next one.
     const versions = [...(found.Versions ?? []), ...(found.DeleteMarkers ?? [])]
-    for (const { Key, VersionId } of versions)
-      await outside(client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId })))
+    for (const { Key, VersionId } of versions) await removeOne(store, { Key, VersionId })
     if (versions.length === 0) return
   }
 }
 
 /** Undefined if the store keeps no versions. */
 async function versionsOf(
-  { client, bucket }: Bucket,
+  { client, bucket, bounded }: BoundedCalls,
   prefix: string,
 ): Promise<ListObjectVersionsCommandOutput | undefined> {
+  const command = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix })
   try {
-    return await outside(client.send(new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix })))
+    return await outside(bounded((ending) => client.send(command, ending)))
   } catch (error) {
     if (error instanceof Problem && statusOf(error.cause) === notImplemented) return undefined
     throw error
@@ -41,18 +36,19 @@ async function versionsOf(
 
 const notImplemented = 501
 
-async function removeCurrent({ client, bucket }: Bucket, prefix: string): Promise<void> {
+async function removeCurrent(store: BoundedCalls, prefix: string): Promise<void> {
+  const { client, bucket, bounded } = store
   for (;;) {
-    const { Contents = [] } = await outside(client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix })))
-    for (const { Key } of Contents) await outside(client.send(new DeleteObjectCommand({ Bucket: bucket, Key })))
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix })
+    const { Contents = [] } = await outside(bounded((ending) => client.send(command, ending)))
+    for (const { Key } of Contents) await removeOne(store, { Key })
     if (Contents.length === 0) return
   }
 }
 
-async function outside<Output>(sent: Promise<Output>): Promise<Output> {
-  try {
-    return await sent
-  } catch (error) {
-    throw unavailable(error)
-  }
+async function removeOne(
+  { client, bucket, bounded }: BoundedCalls,
+  object: { readonly Key: string | undefined; readonly VersionId?: string | undefined },
+): Promise<void> {
+  await outside(bounded((ending) => client.send(new DeleteObjectCommand({ Bucket: bucket, ...object }), ending)))
 }

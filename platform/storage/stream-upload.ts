@@ -67,3 +67,12 @@ export function statusOf(error: unknown): number | undefined {
 export function unavailable(cause?: unknown): Problem {
   return problem('object-store-unavailable', { retryAfterSeconds: 2, cause })
 }
+
+/** Makes every failure of a call a problem, a refusal too. */
+export async function outside<Output>(called: Promise<Output>): Promise<Output> {
+  try {
+    return await called
+  } catch (error) {
+    throw unavailable(error)
+  }
+}

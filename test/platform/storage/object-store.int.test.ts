@@ -283,6 +283,8 @@ test('a store that hangs is unavailable after the time limit', async () => {
       store.read('a'),
       store.copy({ key: 'a', etag: '"b"' }, 'c'),
       store.remove('a'),
+      store.removeVersions('a'),
+      store.abandonParts('a'),
     ]
     expect(await Promise.all(made.map(codeOf))).toEqual(made.map(() => 'object-store-unavailable'))
     // No call was repeated, and the operator sees what happened.
@@ -292,7 +294,7 @@ test('a store that hangs is unavailable after the time limit', async () => {
     '\r\n',
   )
   await withHanging(head, async (store) => {
-    const made = [store.get('a'), listed(store, 'a')]
+    const made = [store.get('a'), listed(store, 'a'), store.removeVersions('a'), store.abandonParts('a')]
     expect(await Promise.all(made.map(codeOf))).toEqual(made.map(() => 'object-store-unavailable'))
   })
 })
