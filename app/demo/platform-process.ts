@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { readCredentials, type Credentials } from '../credentials-file.ts'
 
 const ownMain = fileURLToPath(new URL('../main.ts', import.meta.url))
-const startLimitMs = 60_000
+/** A busy machine with two cores takes more than a minute. */
+const startLimitMs = 180_000
 
 /** A platform in its own process, started as an operator starts it. */
 export interface PlatformProcess {

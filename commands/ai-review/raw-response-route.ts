@@ -48,7 +48,11 @@ export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
           'Each read is recorded with its client and its actor before the answer. Only administrative clients hold the scope.',
         params: Type.Object({ id: Uuid }),
         querystring: OrgQuery(),
-        response: answers({ 200: ProviderResponse }, ['ai-review-result-missing', 'subject-erased']),
+        response: answers({ 200: ProviderResponse }, [
+          'ai-review-result-missing',
+          'subject-erased',
+          'object-store-unavailable',
+        ]),
       },
       config: { access: { scopes: ['ai-review:read-raw'] }, showsPersonal: true },
     },

@@ -13,7 +13,10 @@ const document = {
         responses: {
           200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/CaseRecord' } } } },
           201: { headers: { Location: {} }, content: { 'application/json': { schema: {} } } },
-          404: { content: { 'application/problem+json': { schema: { type: 'object', required: ['title'] } } } },
+          404: {
+            description: 'not-found, case-closed',
+            content: { 'application/problem+json': { schema: { type: 'object', required: ['title'] } } },
+          },
         },
       },
     },
@@ -56,6 +59,11 @@ const planted: Readonly<
     404,
     problem,
     { title: 'x', status: 400, type: 'https://x/problems/conflict', code: 'not-found', request_id: 'q' },
+  ],
+  '/v1/cases/code': [
+    404,
+    problem,
+    { title: 'x', status: 404, type: 'https://x/problems/closed', code: 'closed', request_id: 'r' },
   ],
   '/v1/cases/created': [201, headers, { id }],
   '/v1/other': [200, headers, {}],
@@ -110,6 +118,7 @@ test.each([
       'the type does not end with the code',
     ],
   ],
+  ['/v1/cases/code', ['the code closed is not documented']],
   ['/v1/other', ['no such operation']],
 ])('the wrong answer of %s is reported', async (path, faults) => {
   expect(await faultsOf(path)).toEqual(faults)

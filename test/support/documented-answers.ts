@@ -132,7 +132,11 @@ function compiled(document: unknown) {
     if (operation === undefined) return [404, 405].includes(answer.status) ? [] : ['no such operation']
     const response = at(operation.responses, String(answer.status))
     if (response === undefined) return ['the status is not documented']
-    return [...faultsOfHeaders(answer, response), ...faultsOfBody(operation, answer, response)]
+    return [
+      ...faultsOfHeaders(answer, response),
+      ...faultsOfCode(answer, response),
+      ...faultsOfBody(operation, answer, response),
+    ]
   }
 
   function faultsOfBody(operation: Operation, answer: NotedAnswer, response: unknown): readonly string[] {
@@ -178,6 +182,13 @@ function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly 
     ...beyond.map((name) => `the header ${name} is not documented`),
     ...lacking.map((name) => `the documented header ${name} is missing`),
   ]
+}
+
+/** The description of a status names the codes of its problems. */
+function faultsOfCode({ headers, body }: NotedAnswer, response: unknown): readonly string[] {
+  if (!(headers.get('content-type') ?? '').startsWith('application/problem+json')) return []
+  const [code, documented] = [String(at(body, 'code')), String(at(response, 'description'))]
+  return documented.split(/[^a-z0-9-]+/).includes(code) ? [] : [`the code ${code} is not documented`]
 }
 
 /** Each route is documented once, under one of its mounts. Some services have no bare mount. */

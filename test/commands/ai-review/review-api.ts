@@ -5,6 +5,7 @@ import { rawResponseRoute } from '../../../commands/ai-review/raw-response-route
 import { aiReviewWriteRoutes } from '../../../commands/ai-review/routes.ts'
 import type { Configuration } from '../../../platform/configuration/configuration.ts'
 import { createPool } from '../../../platform/database/database.ts'
+import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { aiReviewChannel } from '../../../processes/ai-review/ai-review.channel.ts'
 import type { StepResult } from '../../../engine/processes/step-run.ts'
@@ -62,8 +63,8 @@ export interface ReviewApi {
   /** Waits until the read model contains everything recorded before. */
   get(path: string, request?: Request): Promise<Answer>
   head(path: string, request?: Request): Promise<Answer>
-  /** The routes of another process, maybe with other settings. */
-  startRoutes(store: EventStore, changes?: Partial<Configuration>): Promise<TestApplication>
+  /** The routes of another process, maybe with other settings or another object store. */
+  startRoutes(store: EventStore, changes?: Partial<Configuration>, objects?: ObjectStore): Promise<TestApplication>
   /** A new case, of the patient that all tests share unless another one is named. */
   newCase(patientId?: string): Promise<string>
   /** An image in the object store, with an address that it accepts for ten minutes. */
@@ -102,9 +103,9 @@ export async function openReviewApi(): Promise<ReviewApi> {
   const cursors = createCursors({ key: randomBytes(32) })
   const opened: TestApplication[] = []
 
-  async function startRoutes(through: EventStore, changes: Partial<Configuration> = {}): Promise<TestApplication> {
+  const startRoutes: ReviewApi['startRoutes'] = async (through, changes = {}, objects = world.deps.objects) => {
     const configuration = { ...world.deps.configuration, ...changes }
-    const deps = { ...world.deps, configuration, store: through, pool, cursors, isCurrent, positionOf }
+    const deps = { ...world.deps, objects, configuration, store: through, pool, cursors, isCurrent, positionOf }
     const t = await startApplication({
       services: [
         {

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { aiReviewAccesses } from '../../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
@@ -393,6 +395,19 @@ test('each read of the raw response is recorded with its client and actor, excep
   expect(refusalOf(await api.get(`/${id}/raw`, { scopes: ['ai-review:read'] }))).toBe('403 insufficient-scope')
   expect(refusalOf(await api.get(`/${id}/raw`, { scopes, orgId: randomUUID() }))).toBe('404 not-found')
   expect(await reads()).toHaveLength(2)
+})
+
+test('the raw response is 503 while the object store is away, and the read is not recorded', async () => {
+  const id = await completed()
+  const { store, otherStore, orgId } = api.world
+  const bucket = { region: 'us-east-1', bucket: 'images', accessKeyId: 'a', secretAccessKey: 'b' }
+  const away = connectObjectStore({ ...bucket, endpoint: `http://127.0.0.1:${await freePort()}`, now: api.world.now })
+  const through = await api.startRoutes(store, {}, away)
+  expect(refusalOf(await api.get(`/${id}/raw`, { through }))).toBe('503 object-store-unavailable')
+  const documented = at(through.app.swagger(), 'paths', '/v1/ai-reviews/{id}/raw', 'get', 'responses', '503')
+  expect(at(documented, 'description')).toContain('object-store-unavailable')
+  expect(await otherStore.load(aiReviewAccesses.of(orgId, id))).toMatchObject({ revision: 'no_stream' })
+  away.close()
 })
 
 test('the raw response is 410 after the erasure of the patient', async () => {
