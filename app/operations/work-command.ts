@@ -5,12 +5,12 @@ import type { Environment } from '../../platform/configuration/configuration.ts'
 import type { CursorPlace, PageRows } from '../../platform/http/cursors.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Problem } from '../../platform/http/problems.ts'
-import { pause } from '../../platform/kit/backoff.ts'
 import { newId } from '../../platform/kit/new-id.ts'
 import { operatorAccount } from '../operator-account.ts'
 import { tableText } from '../projections/list.ts'
 import { openServers } from '../projections/servers.ts'
 import { clearly } from '../start-errors.ts'
+import { awaitedRetry } from './awaited-retry.ts'
 import { createOperations } from './operations.ts'
 import type { WorkOrder } from './work-orders.ts'
 
@@ -75,10 +75,7 @@ async function printed(operations: Operations, order: WorkOrder): Promise<Printe
 
 type RetryCommand = Extract<WorkOrder, { action: 'retry' }>
 
-/** Between two looks at a retry, in milliseconds. */
-const lookMs = 500
-
-/** A processor carries it out. Exit code 1 if it is refused, or if something failed again. */
+/** A processor carries it out. Exit code 1 if it is refused, if something failed again, or if no processor runs. */
 async function retried(operations: Operations, { target, reason, isToWait, isJson }: RetryCommand): Promise<Printed> {
   const commandId = newId()
   const order = { id: newId(), target, orgId: null, reason, actor: { kind: 'command', id: operatorAccount() } } as const
@@ -91,10 +88,12 @@ async function retried(operations: Operations, { target, reason, isToWait, isJso
     if (error.code === 'not-found') return refusal(`there is no ${target.id} any more, or it never was`)
     return refusal(`${target.id}: ${error.message}`)
   }
-  if (isToWait) retry = await ended(operations, retry)
-  const { id, total, waiting, done, failed_again: failedAgain } = retry
+  const { retry: seen, isLeft } = isToWait ? await awaitedRetry(operations, retry) : { retry, isLeft: false }
+  const { id, total, waiting, done, failed_again: failedAgain } = seen
   const counts = `${total} items: ${done} done, ${failedAgain} failed again, ${waiting} waiting`
-  return { text: isJson ? JSON.stringify(retry, null, 2) : `retry ${id}: ${counts}`, code: failedAgain > 0 ? 1 : 0 }
+  const left = isLeft ? '. No processor has run for a minute: the next one that starts carries it out' : ''
+  const text = isJson ? JSON.stringify(seen, null, 2) : `retry ${id}: ${counts}${left}`
+  return { text, code: failedAgain > 0 || isLeft ? 1 : 0 }
 }
 
 function oneText<Item>(
@@ -108,13 +107,6 @@ function oneText<Item>(
 
 function refusal(text: string): Printed {
   return { text, code: 1, isRefusal: true }
-}
-
-async function ended(operations: Operations, begun: Retry): Promise<Retry> {
-  for (let retry = begun; ; retry = (await operations.retryOf(retry.id)) ?? retry) {
-    if (retry.ended_at !== null) return retry
-    await pause(lookMs)
-  }
 }
 
 type TableOf<Item> = (items: readonly Item[]) => string

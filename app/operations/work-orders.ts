@@ -131,7 +131,7 @@ function defineRetry(
     .description(description)
     .argument('<id>', `as ${kind}s list shows it`, uuid)
     .option('--reason <text>', 'why. Kept and shown to operators: no name of a person', textUpTo(500))
-    .option('--wait', 'until each item has an outcome. Exit code 1 if something failed again')
+    .option('--wait', 'until each item has an outcome. Exit code 1 if something failed again, or no processor runs')
     .option('--json', 'as the route answers it')
     .action((id, { reason = null, wait: isToWait = false, json: isJson = false }) =>
       choose({ action: 'retry', target: { kind, id }, reason, isToWait, isJson }),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WorkSource } from '../../../app/operations/work-relation.ts'
+import { awaitedRetry } from '../../../app/operations/awaited-retry.ts'
 import { createOperations } from '../../../app/operations/operations.ts'
 import type { Repeating } from '../../../app/operations/repeating.ts'
 import { takeLostRetries, workOffRetries } from '../../../app/operations/retry-worker.ts'
@@ -164,6 +165,30 @@ describe('a retry', () => {
     })
     const left = (await operations().groups(null)).find(({ id }) => id === group.id)
     expect(left).toMatchObject({ count: 1, retry: { id: asked.id, failed_again: 1 } })
+  })
+
+  it('is awaited until it ends, while a processor runs', async () => {
+    const key = await failing()
+    const { retry } = await operations().retry(order('group', (await onlyGroup()).id))
+    expect(await awaitedRetry(operations(), retry, 0)).toMatchObject({
+      retry: { id: retry.id, waiting: 1 },
+      isLeft: true,
+    })
+    await pool.query(
+      `insert into runtime.processes (id, roles, version, profile, started_at, seen_at, checks, relays)
+       values ($1, '{processor}', '1', 'development', now(), now() - interval '1 minute', '[]', '[]'),
+         ($2, '{api}', '1', 'development', now(), now() + interval '1 hour', '[]', '[]')`,
+      [randomUUID(), randomUUID()],
+    )
+    expect(await awaitedRetry(operations(), retry, 0)).toMatchObject({ isLeft: true })
+    await pool.query(
+      `update runtime.processes set seen_at = now() + interval '1 hour', roles = '{processor}' where '{api}' = roles`,
+    )
+    const awaited = awaitedRetry(operations(), retry, 0)
+    await pool.query('delete from assessments_todo.todo where key = $1', [key])
+    begin()
+    expect(await awaited).toMatchObject({ retry: { done: 1, waiting: 0 }, isLeft: false })
+    await pool.query('delete from runtime.processes')
   })
 
   it('of a group that it empties is shown for an hour', async () => {
