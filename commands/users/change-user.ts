@@ -4,7 +4,7 @@ import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { isUser, users, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { isRefusal, type Decision } from '../../engine/commands/decision.ts'
+import { isRefusal, refused, type Decision } from '../../engine/commands/decision.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
@@ -17,6 +17,7 @@ import { mayAdminister, requireAuthorityOver, type UserAdministration, type User
 const answeringWith = (accountMember: string) =>
   answeringRefusals({
     'hold-expired': { code: 'conflict' },
+    'address-not-held': { code: 'conflict' },
     'not-a-clinician': {
       code: 'validation-failed',
       member: 'practitionerProfile',
@@ -73,7 +74,7 @@ export async function changeUser(
         deps.store,
         target,
         (state) => {
-          const decision = answering(decide(command, state))
+          const decision = answering(decide(command, state, address?.claimId))
           missing = 'refused' in decision || decision.length === 0 ? [] : withoutHold(state)
           return missing.length === 0 ? decision : []
         },
@@ -82,7 +83,8 @@ export async function changeUser(
       )
       if (missing.length === 0) {
         if (done.events.length === 0) command.requireMatch(done.revision)
-        if (address !== null) await keepAddress(address)
+        // Without effect if another request of the user has renewed the claim. Whoever wants the address confirms that one.
+        await address?.confirm()
         await endLeftHold(done)
         return { ...done, state: userOf(done.state) }
       }
@@ -95,27 +97,10 @@ export async function changeUser(
   } catch (error) {
     // After an unknown outcome the change may have happened. The process finds out.
     if (error instanceof Problem) {
-      await address?.reserved.release()
+      await address?.release()
       if (status !== null) await endHolds(deps, held.values(), status.holdId, context)
     }
     throw error
-  }
-
-  /** A reservation that was not confirmed in time may go to another user. Then this user gets its old address back. */
-  async function keepAddress({ reserved, key, before }: NonNullable<typeof address>): Promise<void> {
-    if (await reserved.confirm()) return
-    const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
-    const again = await reserveForUser(
-      deps,
-      { userId, key, fingerprint: null, isRenewing: true },
-      named('address again'),
-    )
-    if (again.kind === 'reserved' && (await again.confirm())) return
-    const { profile } = command
-    if (profile === null || before === null) throw problem('email-in-use')
-    const back = { newProfileId: profile.newProfileId, changedBy: profile.changedBy, now: deps.now(), email: before }
-    await execute(deps.store, target, (state) => answering(changeProfile(back, state)), named('address back'))
-    throw problem('email-in-use')
   }
 
   function withoutHold(state: UserState) {
@@ -132,16 +117,40 @@ export async function changeUser(
   }
 }
 
-type ChangeRefusal = UserRefusal | 'invalid-status-transition' | 'hold-expired' | 'not-a-clinician' | 'not-a-patient'
+type ChangeRefusal =
+  | UserRefusal
+  | 'invalid-status-transition'
+  | 'hold-expired'
+  | 'address-not-held'
+  | 'not-a-clinician'
+  | 'not-a-patient'
 
-function decide({ profile, status, administration }: ChangeUser, state: UserState): Decision<UserEvent, ChangeRefusal> {
+function decide(
+  { profile, status, administration }: ChangeUser,
+  state: UserState,
+  claimId: string | undefined,
+): Decision<UserEvent, ChangeRefusal> {
   const refusal = mayAdminister(administration, state)
   if (refusal !== null) return refusal
+  if (profile?.email !== undefined && mayBeOfAnother(profile.email, claimId, state)) return refused('address-not-held')
   const profiled = profile === null ? [] : changeProfile(profile, state)
   if (isRefusal(profiled)) return profiled
   const after = profiled.reduce(users.of('').fold.evolve, state)
   const changed = status === null ? [] : changeStatus(status, after)
   return isRefusal(changed) ? changed : [...profiled, ...changed]
+}
+
+/**
+ * Another user may have the address by now: the claim has expired, or there is none, because the user had the address
+ * when the request looked.
+ */
+function mayBeOfAnother(email: string, claimId: string | undefined, state: UserState): boolean {
+  if (!isUser(state)) return false
+  return claimId === undefined ? !hasAddress(state, email) : state.expiredHolds.includes(claimId)
+}
+
+function hasAddress(state: UserState, email: string): boolean {
+  return isUser(state) && state.email !== null && addressKey(state.email) === addressKey(email)
 }
 
 /** The address and the status decide who signs in as the user. The rest of the profile is free. */
@@ -167,18 +176,15 @@ async function reserveNewAddress(
 ) {
   if (profile?.email === undefined) return null
   const { state } = await deps.store.load(users.of(userId))
-  const before = isUser(state) ? state.email : null
-  const key = addressKey(profile.email)
-  const isSame = before !== null && addressKey(before) === key
   // A caller that may not change the user learns nothing about addresses.
-  if (isSame || mayAdminister(administration, state) !== null) return null
+  if (hasAddress(state, profile.email) || mayAdminister(administration, state) !== null) return null
   const reserved = await reserveForUser(
     deps,
-    { userId, key, fingerprint: null, isRenewing: true },
+    { userId, key: addressKey(profile.email), fingerprint: null, isRenewing: true },
     { ...context, commandId: v5('address', context.commandId) },
   )
   if (reserved.kind === 'held') throw problem('email-in-use')
-  return { reserved, key, before }
+  return reserved
 }
 
 export function userOf(state: UserState): User {

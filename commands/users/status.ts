@@ -26,7 +26,7 @@ export function changeStatus(
   return [{ type: eventOf[to], data: statusData(state, state.holdId ?? holdId, changedBy, now) }]
 }
 
-/** A change of status that never happened loses its hold. Afterwards it cannot happen any more. */
+/** A change of status or address that never happened loses its hold or claim. Afterwards it cannot happen any more. */
 export function expireHold(
   { holdId, now }: { readonly holdId: string; readonly now: Date },
   state: UserState,

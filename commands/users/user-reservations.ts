@@ -2,6 +2,7 @@ import { v5 } from 'uuid'
 import { comparedAddress } from '../../platform/kit/mail-address.ts'
 import { noOrganisation, type CommandContext, type TenantId } from '../../platform/kit/tenants.ts'
 import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import {
   holderOf,
   reserve,
@@ -11,6 +12,7 @@ import {
   type ReservationResult,
   type Reservations,
 } from '../../engine/commands/reservations.ts'
+import { expireHold } from './status.ts'
 
 export function addressKey(email: string): string {
   return `email\0${comparedAddress(email)}`
@@ -56,10 +58,18 @@ export async function userWithAddress(
 }
 
 function userReservations(deps: ReservationDependencies): Reservations {
-  return reservationsOf(deps, async (ownerStream, key) => {
-    const { state } = await deps.store.load(users.at(ownerStream))
-    return ownerStateOf(state, key)
-  })
+  const { store, now } = deps
+  return reservationsOf(
+    deps,
+    async (ownerStream, key) => ownerStateOf((await store.load(users.at(ownerStream))).state, key),
+    async ({ claimId, ownerStream, key }, context) => {
+      const command = { holdId: claimId, now: now() }
+      const expireLacking = (state: UserState) =>
+        ownerStateOf(state, key) === 'lacking' ? expireHold(command, state) : []
+      const { state } = await execute(store, users.at(ownerStream), expireLacking, context)
+      return ownerStateOf(state, key)
+    },
+  )
 }
 
 /** While the account is created, the user has what it reserved. */

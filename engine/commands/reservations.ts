@@ -23,6 +23,18 @@ export interface Reservations {
   readonly now: () => Date
   /** The owner's current state, also if another process wrote it. @param key the claimed key, in the clear */
   readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
+  /**
+   * Comes before the release of a claim whose owner exists without the key. From then on the owner's stream refuses the
+   * event that needs this claim, however late it comes. Resolves to the owner's state after that.
+   */
+  readonly expire?: ((claim: ExpiringClaim, context: CommandContext) => Promise<OwnerState>) | undefined
+}
+
+export interface ExpiringClaim {
+  readonly claimId: string
+  readonly ownerStream: string
+  /** In the clear. */
+  readonly key: string
 }
 
 type ReservationDependencies = Pick<CommandDependencies, 'store' | 'now'> & {
@@ -31,14 +43,16 @@ type ReservationDependencies = Pick<CommandDependencies, 'store' | 'now'> & {
 
 /**
  * @param ownerOf for owners that can be revoked or lose their keys. Without it an owner is present if its stream exists
+ * @param expire for owners that take a key while they exist, and may do so after their claim has gone to another owner
  */
 export function reservationsOf(
   { store, vault, now }: ReservationDependencies,
   ownerOf?: Reservations['ownerOf'],
+  expire?: Reservations['expire'],
 ): Reservations {
   const byStream = async (stream: string): Promise<OwnerState> =>
     (await store.readLast(stream)) === undefined ? 'absent' : 'present'
-  return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
+  return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream, expire }
 }
 
 export interface ReservationRequest {
@@ -62,6 +76,7 @@ export type ReservationResult =
        * True if this call made the claim. False if the owner had claimed the key before and did not renew the claim.
        */
       readonly isNew: boolean
+      readonly claimId: string
       readonly fingerprint: string | null
       readonly release: () => Promise<void>
       /** False if the claim was lost meanwhile, or renewed by the same owner. */
@@ -109,6 +124,7 @@ export async function reserve(
   return {
     kind: 'reserved',
     isNew: events.length > 0,
+    claimId: ours,
     fingerprint: held.reservation.fingerprint,
     release: async () => {
       await execute(store, target, releaseReservation(ours, now()), step('release'))
@@ -141,7 +157,7 @@ function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: Comma
 /**
  * Confirms a claim, ends it or keeps it. The state of the owner decides, and is read after the claim. The owner may
  * take the key after that read. It has then renewed the claim under another id, or confirmed it. The append here
- * changes nothing in either case.
+ * changes nothing in either case. An owner that is about to take the key under the old claim is refused by `expire`.
  */
 async function judge(
   reservations: Reservations,
@@ -149,14 +165,17 @@ async function judge(
   { status, reservation: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
   context: CommandContext,
 ): Promise<void> {
-  const { store, now, ownerOf } = reservations
+  const { store, now, ownerOf, expire } = reservations
   const { target, step } = keyed(reservations, request, context)
-  const owner = await ownerOf(ownerStream, request.key)
+  const isOver = now().getTime() - Date.parse(claimedAt) >= graceMs
+  let owner = await ownerOf(ownerStream, request.key)
+  if (expire !== undefined && owner === 'lacking' && status === 'reserved' && isOver)
+    owner = await expire({ claimId, ownerStream, key: request.key }, step('expire-other'))
   if (owner === 'present') {
     await execute(store, target, confirmReservation(claimId, now()), step('confirm-other'))
   } else if (owner === 'revoked' || (owner === 'lacking' && status === 'confirmed')) {
     await execute(store, target, revokeReservation(claimId, now()), step('revoke-other'))
-  } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
+  } else if (isOver) {
     await execute(store, target, releaseReservation(claimId, now()), step('release-other'))
   }
 }

@@ -34,7 +34,7 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy'
   readonly passwordReset: PasswordReset | null
   /** The hold of a user who is not active; null for an active one. */
   readonly holdId: string | null
-  /** Holds whose change of status can no longer happen. */
+  /** Holds, and claims of an address, whose change can no longer happen. */
   readonly expiredHolds: readonly string[]
   /** Requests for a password reset and product accesses, also ended ones. A repeat of their keys changes nothing. */
   readonly usedIds: readonly string[]

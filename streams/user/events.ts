@@ -119,7 +119,10 @@ export const userEvents = {
   UserSuspended: defineEvent('UserSuspended', Type.Object(ofStatus)),
   UserDeactivated: defineEvent('UserDeactivated', Type.Object(ofStatus)),
   UserReactivated: defineEvent('UserReactivated', Type.Object(ofStatus)),
-  /** A change of status that placed this hold took too long. It can no longer happen, so the hold may end. */
+  /**
+   * A change that placed this hold took too long. It can no longer happen, so the hold may end. A change of address holds
+   * the address by its claim, and the id is that of the claim.
+   */
   UserHoldExpired: defineEvent('UserHoldExpired', Type.Object({ userId: Id, holdId: Id, expiredAt: Instant })),
   /** From here on the user is shown and changed no more. */
   UserErasureStarted: defineEvent('UserErasureStarted', Type.Object(ofStatus)),

@@ -18,7 +18,7 @@ export const commandMutants: readonly Mutant[] = [
     name: 'claim-ended-before-use',
     fault: 'an identifier that a correction has reserved and not yet taken goes to another caller',
     file: 'engine/commands/reservations.ts',
-    at: 'judge / &&',
+    at: 'judge / && 4',
     becomes: '$left',
     caughtBy: {
       [corrections]: 'no other request ends a claim that is about to be used',

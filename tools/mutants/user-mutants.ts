@@ -26,6 +26,28 @@ export const userMutants: readonly Mutant[] = [
     caughtBy: { [roles]: 'is none after a revocation' },
   },
   {
+    name: 'late-membership-displaces',
+    fault: 'a membership whose claim ended takes the place of another one in the stream of its user',
+    file: 'commands/users/organisation-membership.ts',
+    at: 'requireAssigned / has()',
+    becomes: 'true',
+    caughtBy: {
+      'test/processes/users/users-steps.int.test.ts':
+        'too late leaves the membership that another request added meanwhile',
+    },
+  },
+  {
+    name: 'late-address-taken',
+    fault: 'two users have one address if the claim of the first one ended before its event',
+    file: 'commands/users/change-user.ts',
+    at: 'mayBeOfAnother / includes()',
+    becomes: 'false',
+    caughtBy: {
+      'test/processes/users/users-steps.int.test.ts':
+        'that took too long is refused, so that no two users have the address',
+    },
+  },
+  {
     name: 'claim-administers',
     fault: 'a member who is not confirmed yet counts as an administrator, and a crash leaves none',
     file: 'commands/users/administrators.ts',

@@ -267,6 +267,53 @@ describe('a membership that is added', () => {
   })
 })
 
+describe('a change of address', () => {
+  const other = () => newUser(organisation)
+  const move = (email: string, deps = world.routes, displayName?: string) => {
+    const profile = { email, displayName, newProfileId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+    const requireMatch = () => undefined
+    const command = { profile, status: null, administration, requireMatch }
+    return changeUser(deps, user.userId, command, contextOf(world))
+  }
+
+  test('that took too long is refused, so that no two users have the address', async () => {
+    await registered(world, user)
+    const second = other()
+    const store = interrupted(world.store, 'user', async () => {
+      world.pass(31)
+      await registered(world, second)
+    })
+    const process = mortal({ ...world.routes, store }, 2)
+    expect(await problemOf(move(second.email, process.deps))).toBe('conflict')
+    expect(process.done).toEqual(['reservation: ReservationClaimed', 'user: UserChanged'])
+    const { state } = await world.otherStore.load(users.of(user.userId))
+    expect('externalId' in state && state.email).toBe(user.email)
+    await finish()
+  })
+
+  test('made while another request names the old one is not undone without a claim', async () => {
+    await registered(world, user)
+    const { email } = other()
+    const store = interrupted(world.store, 'user', async () => {
+      await move(email)
+    })
+    expect(await problemOf(move(user.email, { ...world.routes, store }, 'Other'))).toBe('conflict')
+    await workOffUsers(world, user.userId, [organisation])
+    expect(await expectWhole(world, { ...user, email }, [organisation])).toMatchObject({ email })
+  })
+
+  test('that was killed after its event keeps the address', async () => {
+    await registered(world, user)
+    const { email } = other()
+    const process = mortal(world.routes, 2)
+    await expect(move(email, process.deps)).rejects.toBeInstanceOf(KilledError)
+    world.pass(31)
+    expect(await problemOf(registerUser(world.routes, { ...other(), email }, contextOf(world)))).toBe('email-in-use')
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email }, [organisation])
+  })
+})
+
 describe('a hold', () => {
   test('of a suspension that took too long ends, and the suspension is refused', async () => {
     await registered(world, user)
