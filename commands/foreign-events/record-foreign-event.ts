@@ -1,6 +1,6 @@
 import { isUuid } from '../../platform/http/formats.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { foreignEventId, type ForeignEventState } from '../../streams/foreign-event/aggregate.ts'
 import type { ForeignEvent, RejectionReason } from '../../streams/foreign-event/events.ts'
@@ -107,7 +107,7 @@ function isDeeperThan(levels: number, data: object): boolean {
   return false
 }
 
-/** The organisations that the event names, in lower case. Undefined if one is no UUID. */
+/** The organisations that the event names, in lower case. Undefined if one is no UUID. The nil UUID names none. */
 function organisationsOf(data: JsonObject): readonly TenantId[] | undefined {
   const { organisationIds = [] } = data
   if (!Array.isArray(organisationIds) || organisationIds.length > mostOrganisations) return undefined
@@ -117,6 +117,7 @@ function organisationsOf(data: JsonObject): readonly TenantId[] | undefined {
     if (typeof id !== 'string' || !isUuid(id)) return undefined
     ids.add(tenantOfFact(id.toLowerCase()))
   }
+  ids.delete(noOrganisation)
   return [...ids]
 }
 

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { isUuid } from '../../platform/http/formats.ts'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Trigger } from '../../streams/notification/events.ts'
 
 /** A rule, the event that it matches, and the organisation of the notification. */
@@ -28,10 +28,13 @@ export interface NamedOrganisations {
   readonly organisationIds?: unknown
 }
 
-/** The organisations that an event names, each once. */
+/**
+ * The organisations that an event names, each once. Other services write the nil UUID where they have none. As an
+ * organisation it would own the rules of the platform, so each of these would make two rows with one key.
+ */
 export function organisationsOf(named: NamedOrganisations): TenantId[] {
   const { org_id, orgId, organisationId, organisationIds } = named
   const several: readonly unknown[] = Array.isArray(organisationIds) ? organisationIds : []
   const ids = [org_id, orgId, organisationId, ...several].filter((id) => typeof id === 'string' && isUuid(id))
-  return [...new Set(ids)].map((id) => tenantOfFact(String(id).toLowerCase()))
+  return [...new Set(ids.map((id) => tenantOfFact(String(id).toLowerCase())))].filter((id) => id !== noOrganisation)
 }

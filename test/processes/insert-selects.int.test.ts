@@ -27,6 +27,7 @@ import {
   reviewPublicFact,
 } from '../streams/channel-facts.ts'
 import { assessmentFact, caseFact, ids } from '../streams/facts.ts'
+import { foreignFact, ofForeignEvent } from '../streams/foreign-facts.ts'
 import { ownTask, taskFact } from '../streams/human-review-facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
@@ -118,6 +119,25 @@ it.each([
       ruleOf(ids.org, { eventType: 'ai_review.failed', subscriptionId: ids.claim, enabled: false }),
       onReviewChannel(reviewPublicFact('ai_review.failed')),
       onReviewChannel(reviewPublicFact('ai_review.completed')),
+    ],
+  },
+  // Two rows with one key would stop the list for every organisation.
+  {
+    process: notificationsProcess,
+    step: 'create',
+    events: [
+      ruleOf(noOrganisation, {
+        orgId: null,
+        eventType: 'visit.booked',
+        recipientRule: { type: 'slackChannel', channel: 'C0123' },
+      }),
+      ofForeignEvent(
+        foreignFact('ForeignEventReceived', {
+          eventType: 'visit.booked',
+          orgId: noOrganisation,
+          organisationIds: [noOrganisation],
+        }),
+      ),
     ],
   },
   {

@@ -6,6 +6,7 @@ import {
   type ForeignChannel,
   type ForeignMessage,
 } from '../../../commands/foreign-events/record-foreign-event.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { channelStreams } from '../../../streams/channels/channel-streams.ts'
 import { at, ids } from '../../streams/facts.ts'
@@ -102,6 +103,13 @@ describe('an event of a foreign channel', () => {
     const [both, none] = [{ organisationIds: [ids.org, ids.otherOrg, ids.org] }, { org_id: null }]
     expect(outcomeOf(everyone, arrived(both))).toMatchObject({ orgId: null, organisationIds: [ids.org, ids.otherOrg] })
     expect(outcomeOf(everyone, arrived(none))).toMatchObject({ orgId: null, organisationIds: [] })
+  })
+
+  it('belongs to none if it names the nil UUID', () => {
+    const nil = { orgId: noOrganisation, organisationIds: [noOrganisation] }
+    expect(outcomeOf(everyone, arrived(nil))).toMatchObject({ orgId: null, organisationIds: [] })
+    expect(outcomeOf(onlyOrg, arrived(nil))).toMatchObject({ orgId: ids.org })
+    expect(outcomeOf(everyone, message({ ...foreignRequest, orgId: noOrganisation }))).toBe('malformed')
   })
 
   it('of a channel that is trusted for one organisation must not name another one', () => {
