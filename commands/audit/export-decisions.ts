@@ -18,12 +18,17 @@ export function runningExport({ exports }: AuditExportState): AuditExport | unde
   return exports.find(({ status }) => status === 'running')
 }
 
+/** The export of a repeated request, also after it was removed. */
+export function knownExport(state: AuditExportState, exportId: string): AuditExport | undefined {
+  return exportOf(state, exportId) ?? state.removed.get(exportId)
+}
+
 /** A patient has one running export: while it runs, a further request gets it. */
 export function requestExport(
   { now, ...command }: RequestExport,
   state: AuditExportState,
 ): Decision<AuditExportEvent, 'idempotency-key-reused'> {
-  const existing = exportOf(state, command.exportId)
+  const existing = knownExport(state, command.exportId)
   if (existing !== undefined) return repeated(command, existing)
   if (runningExport(state) !== undefined) return []
   return [{ type: 'AuditExportRequested', data: { ...command, requestedAt: now.toISOString() } }]

@@ -3,13 +3,14 @@ import { ExportRecord, toExportRecord } from '../../contracts/audit/export.ts'
 import { accepted } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { onceByKey } from '../../engine/commands/once-by-key.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { auditExportsProjector } from '../../projections/audit/audit-exports.projector.ts'
 import { auditExports, type AuditExport } from '../../streams/audit-export/aggregate.ts'
 import { requireLivingPatient, requirePatient } from '../clinical/require-patient.ts'
-import { exportOf, requestExport, runningExport } from './export-decisions.ts'
+import { knownExport, requestExport, runningExport } from './export-decisions.ts'
 
 const RequestExportBody = Type.Object({ patient_id: Uuid }, { $id: 'RequestExportBody', additionalProperties: false })
 
@@ -26,13 +27,19 @@ export function exportWriteRoute(app: ServiceApp, deps: CommandDependencies): vo
     reply: accepted(ExportRecord, ({ id }) => `/exports/${id}`),
     readBy: [auditExportsProjector],
     problems: ['patient-not-found', 'subject-erased'],
-    handle: async ({ tenant, body, keyed, now, run }) => {
+    handle: async ({ tenant, body, keyed, now, context, run }) => {
       const patientId = await requirePatient(deps, tenant, body.patient_id)
       await requireLivingPatient(deps, tenant, patientId)
-      const { fingerprint, id: exportId } = keyed
-      const command = { exportId, organisationId: tenant, patientId, fingerprint, now }
-      const done = await run(auditExports.of(tenant, patientId), (state) => requestExport(command, state))
-      const found = exportOf(done.state, exportId) ?? runningExport(done.state)
+      // The stream is that of the patient, so the key alone would give exports of two patients one id.
+      const exportId = keyed.idOf(patientId)
+      const command = { exportId, organisationId: tenant, patientId, fingerprint: keyed.fingerprint, now }
+      const target = auditExports.of(tenant, patientId)
+      const hasHappened = async () => knownExport((await deps.store.load(target)).state, exportId) !== undefined
+      const owner = { orgId: tenant, ownerId: exportId, ownerStream: target.stream, hasHappened }
+      const done = await onceByKey(deps, keyed, owner, context, () =>
+        run(target, (state) => requestExport(command, state)),
+      )
+      const found = knownExport(done.state, exportId) ?? runningExport(done.state)
       if (found === undefined) throw problem('internal-error')
       return { ...done, record: recordOf(found) }
     },
