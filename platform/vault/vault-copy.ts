@@ -28,6 +28,9 @@ export async function* copyVault(url: string): AsyncGenerator<CopiedTable, void,
     const client = await pool.connect()
     try {
       await client.query('begin isolation level repeatable read read only')
+      // Before the snapshot. A rewriting of the table keeps the rows that an older snapshot sees, destroyed keys among
+      // them. So it must wait for the end of this copy.
+      await client.query('lock table vault_secrets in access share mode')
       const { rows } = await client.query<{ name: string }>(
         'select tablename as name from pg_tables where schemaname = current_schema() order by 1',
       )

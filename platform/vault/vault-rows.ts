@@ -78,6 +78,9 @@ const migrationLock = 4_127_093_311
 /** SQLSTATE */
 const insufficientPrivilege = '42501'
 
+/** How long a rewriting waits for a copy of the table or a statement, in milliseconds. */
+const rewriteLockMs = 1_000
+
 /** The clocks of two processes differ by less, in milliseconds. */
 const clockGapMs = 600_000
 
@@ -366,15 +369,28 @@ export class VaultRows {
     return rows.length
   }
 
-  /** Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile. */
+  /**
+   * Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile. All others queue behind it
+   * while it waits for the lock, so it gives up soon. Then a later try follows.
+   */
   async rewriteFile(): Promise<void> {
-    const { rows } = await this.#pool.query<{ begun_at: Date }>('select clock_timestamp() as begun_at')
-    await this.#pool.query('vacuum (full) vault_secrets')
-    await this.#pool.query(
-      `insert into vault_rewrites (begun_at) values ($1)
-       on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
-      [rows[0]?.begun_at],
-    )
+    const client = await this.#pool.connect()
+    let isUsable = false
+    try {
+      const { rows } = await client.query<{ begun_at: Date }>('select clock_timestamp() as begun_at')
+      // In no transaction. So the limit is that of the connection.
+      await client.query(`set lock_timeout = ${rewriteLockMs}`)
+      await client.query('vacuum (full) vault_secrets')
+      await client.query('reset lock_timeout')
+      await client.query(
+        `insert into vault_rewrites (begun_at) values ($1)
+         on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
+        [rows[0]?.begun_at],
+      )
+      isUsable = true
+    } finally {
+      client.release(!isUsable)
+    }
   }
 
   /**

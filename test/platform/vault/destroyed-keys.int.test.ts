@@ -8,6 +8,7 @@ import { freePort } from '../../../embedded/children/free-port.ts'
 import { startPostgres, type EmbeddedPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { ifPresent } from '../../../platform/kit/error-codes.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { copyVault } from '../../../platform/vault/vault-copy.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 
 const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
@@ -59,6 +60,31 @@ it('no file of the vault contains the wrapped key after its destruction and a re
   expect(await filesWith(erased)).toEqual([])
   expect((await filesWith(living)).length).toBeGreaterThan(0)
   expect(await vault.lastRewrite('org', 'erased')).toMatchObject({ isAfterErasure: true })
+  await admin.end()
+  await vault.close()
+})
+
+it('a backup that still sees the key holds the rewriting up, and nothing else waits', async () => {
+  const vault = await openVault({ url: server.url('vault'), masterKeys })
+  const admin = new Client({ connectionString: server.url('vault') })
+  await admin.connect()
+  await vault.subjectKeyForWriting('org', 'seen')
+  const { rows } = await admin.query<{ wrapped: Buffer }>(
+    `select wrapped from vault_secrets where kind = 'subject' and id = 'org/seen'`,
+  )
+  const [{ wrapped } = { wrapped: Buffer.from('no key') }] = rows
+  // Its snapshot is older than the destruction, and the rewriting would have to keep what it sees.
+  const copying = copyVault(server.url('vault'))
+  expect((await copying.next()).value?.name).toBe('vault_erasures')
+  await vault.eraseSubject('org', 'seen')
+  const rewriting = expect(vault.rewriteFiles()).rejects.toMatchObject({ code: '55P03' })
+  await vault.subjectKeyForWriting('org', 'new')
+  await rewriting
+  expect(await vault.lastRewrite('org', 'seen')).toMatchObject({ isAfterErasure: false })
+  await copying.return()
+  expect(await vault.rewriteFiles()).toBe(true)
+  expect(await vault.lastRewrite('org', 'seen')).toMatchObject({ isAfterErasure: true })
+  expect(await filesWith(wrapped)).toEqual([])
   await admin.end()
   await vault.close()
 })
