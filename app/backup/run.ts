@@ -69,9 +69,12 @@ async function inPlace(
     }
     case 'prune': {
       const { pruneBackups } = await import('../../platform/backup/prune.ts')
-      const { removed, kept, chunks } = await pruneBackups(place, keys, order.keep, new Date())
+      const { removed, kept, chunks, broken } = await pruneBackups(place, keys, order.keep, new Date())
       const text = `Removed: backups ${removed.length}, chunks ${chunks}. Left: backups ${kept.length}.`
-      return { code: 0, text }
+      const faults = broken.map(
+        (id) => `FAULT chunk-missing in backup ${id}: it was completed during the removal. Create a backup again`,
+      )
+      return { code: faults.length === 0 ? 0 : 1, text: [...faults, text].join('\n') }
     }
   }
 }

@@ -122,6 +122,10 @@ export async function openManifest(place: BackupPlace, keys: BackupKeys, id: str
 
 export async function removeManifest(place: BackupPlace, id: string): Promise<void> {
   await place.remove(manifestFile(id))
+  await removeVerified(place, id)
+}
+
+export async function removeVerified(place: BackupPlace, id: string): Promise<void> {
   await place.remove(verifiedFile(id))
 }
 

@@ -1,13 +1,15 @@
 import type { BackupKeys } from './backup-keys.ts'
-import { chunkFile, chunkFolder, ChunkStore } from './chunks.ts'
+import { ChunkError, chunkFile, chunkFolder, ChunkStore } from './chunks.ts'
 import { entriesIn } from './index-lines.ts'
-import { backupIds, openManifest, removeManifest } from './manifests.ts'
+import { backupIds, openManifest, removeManifest, removeVerified } from './manifests.ts'
 import type { BackupPlace } from './place.ts'
 
 export interface Pruned {
   readonly removed: readonly string[]
   readonly kept: readonly string[]
   readonly chunks: number
+  /** Backups that were completed meanwhile and lack a removed chunk. They are not usable. */
+  readonly broken: readonly string[]
 }
 
 /** A backup that is being made names its chunks at its end only. So young chunks that nothing names stay, in milliseconds. */
@@ -15,8 +17,10 @@ const youngMs = 24 * 3_600_000
 
 /**
  * Removes all backups but the newest ones, and then the chunks that no other backup names. A backup that is being made
- * may just have found such a chunk: its own verification then names the chunk as missing.
- * @throws ManifestError, ChunkError; then nothing was removed, because nobody can tell which chunks are needed
+ * may just have found such a chunk. If it is completed before the removal, the chunk stays. If it is completed during
+ * the removal, its own verification may have read the chunk before, so it is named here. Later than that, its own
+ * verification names the chunk as missing.
+ * @throws ManifestError, ChunkError; then no chunk was removed, because nobody can tell which chunks are needed
  */
 export async function pruneBackups(place: BackupPlace, keys: BackupKeys, keep: number, now: Date): Promise<Pruned> {
   const ids = await backupIds(place)
@@ -26,14 +30,42 @@ export async function pruneBackups(place: BackupPlace, keys: BackupKeys, keep: n
   const freed = await chunksOf(place, keys, removed)
   for (const id of removed) await removeManifest(place, id)
   await place.flush()
-  let chunks = 0
+  const unneeded: string[] = []
   for await (const { name, modifiedAt } of place.list(chunkFolder)) {
     if (needed.has(name)) continue
     if (!freed.has(name) && now.getTime() - modifiedAt.getTime() < youngMs) continue
-    await place.remove(name)
-    chunks += 1
+    unneeded.push(name)
   }
-  return { removed, kept, chunks }
+  const later = (await backupIds(place)).filter((id) => !ids.includes(id))
+  const neededLater = await chunksOf(place, keys, later)
+  const gone = new Set(unneeded.filter((name) => !neededLater.has(name)))
+  for (const name of gone) await place.remove(name)
+  const broken = await brokenBy(gone, { place, keys, known: [...ids, ...later] })
+  return { removed, kept: [...kept, ...later], chunks: gone.size, broken }
+}
+
+interface Checked {
+  readonly place: BackupPlace
+  readonly keys: BackupKeys
+  /** Backups whose chunks were not removed. */
+  readonly known: readonly string[]
+}
+
+/** The other backups that name a removed chunk. They do not count as verified any more. */
+async function brokenBy(gone: ReadonlySet<string>, { place, keys, known }: Checked): Promise<string[]> {
+  const broken: string[] = []
+  for (const id of await backupIds(place)) {
+    if (known.includes(id)) continue
+    const files = await chunksOf(place, keys, [id]).catch((error: unknown) => {
+      // A chunk of the index itself.
+      if (error instanceof ChunkError && error.code === 'chunk-missing') return gone
+      throw error
+    })
+    if (![...files].some((name) => gone.has(name))) continue
+    await removeVerified(place, id)
+    broken.push(id)
+  }
+  return broken
 }
 
 async function chunksOf(place: BackupPlace, keys: BackupKeys, ids: readonly string[]): Promise<ReadonlySet<string>> {

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
-import { backupIds, claimPlace, openManifest } from '../../../platform/backup/manifests.ts'
+import { backupIds, claimPlace, openManifest, putVerified, verifiedAt } from '../../../platform/backup/manifests.ts'
+import type { BackupPlace } from '../../../platform/backup/place.ts'
 import { pruneBackups } from '../../../platform/backup/prune.ts'
 import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
 import { newKeys, newKeysText, pieces, plantBackup } from './planted-place.ts'
@@ -173,6 +174,40 @@ test('prune keeps the newest backups, their chunks and what may be of a backup t
   expect((await store.readChunk(begun.chunks[0] ?? '')).length).toBeGreaterThan(0)
   await expect(store.readChunk(name)).rejects.toMatchObject({ code: 'chunk-missing' })
   expect(await pruneBackups(place, keys, 3, now)).toMatchObject({ removed: [], chunks: 0 })
+})
+
+test('prune leaves the chunks of a backup that is completed meanwhile, or names it', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  await plantBackup(place, keys, ['alpha', 'beta'])
+  await plantBackup(place, keys, ['gamma'])
+  // Each has found a chunk of the first backup before prune removes that.
+  const beforeRemoval: BackupPlace = {
+    ...place,
+    async *list(under) {
+      yield* place.list(under)
+      if (under === 'chunks') await plantBackup(folderPlace(folder), keys, ['alpha'])
+    },
+  }
+  const { broken } = await pruneBackups(beforeRemoval, keys, 1, new Date())
+  expect(await faultsOf(keys)).toEqual([])
+  expect(broken).toEqual([])
+
+  await plantBackup(place, keys, ['delta'])
+  let id = ''
+  const duringRemoval: BackupPlace = {
+    ...place,
+    async remove(name) {
+      if (name.startsWith('chunks/') && id === '') {
+        id = (await plantBackup(folderPlace(folder), keys, ['alpha'])).id
+        await putVerified(place, keys.newest, id, new Date())
+      }
+      await place.remove(name)
+    },
+  }
+  expect(await pruneBackups(duringRemoval, keys, 1, new Date())).toMatchObject({ broken: [id] })
+  expect(await verifiedAt(place, keys, id)).toBeNull()
+  expect((await faultsOf(keys)).map((fault) => fault.split(' ').slice(0, 2).join(' '))).toContain(`chunk-missing ${id}`)
 })
 
 test('prune removes nothing if a backup does not open', async () => {
