@@ -44,11 +44,13 @@ export async function openMissingCase(
   return current
 }
 
-export const expire: ProcessStep = async (todo, { store }, step) => {
+export const expire: ProcessStep = async (todo, deps, step) => {
   const command = { now: step.now() }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.expire')
-  return appends(store, target, (state) => expireAssessment(command, state), context)
+  // The route may have died before it opened the case, and this end removes the row that would open it.
+  await openMissingCase(todo, deps)
+  return appends(deps.store, target, (state) => expireAssessment(command, state), context)
 }
 
 /** Ends an assessment whose uploads were not submitted in time. */

@@ -9,7 +9,7 @@ import { contextOf } from '../../engine/commands/decision-world.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 import { openProcessWorld, workOff, type ProcessWorld } from '../../support/process-world.ts'
-import { concludeOf, eventsOf, sinceSubmitted, submitted, todoOf } from './submitted.ts'
+import { concludeOf, eventsOf, sinceSubmitted, submitted, todoOf, type Submitted } from './submitted.ts'
 
 let world: ProcessWorld
 
@@ -21,6 +21,12 @@ afterAll(() => world.close())
 const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000)
 
 const work = (todo: TodoRow) => workOff(world, assessmentsProcess, todo)
+
+/** The assessment ends with the erasure of its patient. */
+async function cancelled({ assessmentId }: Submitted): Promise<void> {
+  const fact = assessmentFact('AssessmentFailed', { assessmentId, aiReviewId: null, code: 'CANCELLED' })
+  await world.store.append(assessments.of(world.orgId, assessmentId), 1n, [fact], contextOf(world))
+}
 
 it('ends an assessment whose uploads were not submitted when their window closes, once, and not before', async () => {
   const assessmentId = randomUUID()
@@ -135,10 +141,18 @@ it('opens the case before it ends an assessment whose route died, so a review th
   expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
 })
 
-it('opens no case for an assessment that has ended', async () => {
+it('opens the case of an assessment whose route died, also if it only ends at its deadline', async () => {
   const assessment = await submitted(world)
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))
+  const { stream } = cases.of(world.orgId, assessment.caseId)
+  expect((await eventsOf(world, stream)).map(({ type }) => type)).toEqual(['CaseOpened'])
+  expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
+})
+
+it('opens no case for an assessment that has ended', async () => {
+  const assessment = await submitted(world)
+  await cancelled(assessment)
   expect(await work(todoOf(world, 'open-case', assessment))).toEqual({ kind: 'done' })
   expect(await eventsOf(world, cases.of(world.orgId, assessment.caseId).stream)).toEqual([])
 })
@@ -160,8 +174,7 @@ it('opens the case and requests a review after an older version, each once', asy
 
 it('requests no review for an assessment that has ended', async () => {
   const assessment = await submitted(world)
-  world.pass(3600)
-  await work(todoOf(world, 'expire', assessment))
+  await cancelled(assessment)
   expect(await work(todoOf(world, 'request-review', assessment))).toEqual({ kind: 'done' })
   expect(await eventsOf(world, cases.of(world.orgId, assessment.caseId).stream)).toEqual([])
 })
