@@ -67,8 +67,10 @@ export const follow: ProcessStep = async (todo, { store }) => {
   const { state: assessment } = await store.load(assessments.of(orgId, ofCase.assessmentId))
   const end = assessment.status === 'completed' || assessment.status === 'failed' ? assessment.status : null
   const command = { assessmentId: ofCase.assessmentId, end, now }
-  // The end of one assessment is the cause of several rows, one for each instance of the case.
-  const context = todo.command('workflows.follow-assessment', key)
+  // The end of one assessment is the cause of several rows, one for each instance of the case. A repeat of `assign` may
+  // find that the assessment has ended, and then appends another event. So that one needs another id.
+  const name = end === null ? 'workflows.follow-assessment' : 'workflows.follow-assessment.ended'
+  const context = todo.command(name, key)
   return appends(store, target, (state) => followAssessment(command, state), context)
 }
 

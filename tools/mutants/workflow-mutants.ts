@@ -77,7 +77,7 @@ export const workflowMutants: readonly Mutant[] = [
     name: 'end-before-the-wait',
     fault: 'an instance waits for ever for an assessment that ended before',
     file: 'processes/workflows/workflows.steps.ts',
-    at: 'follow / ?',
+    at: 'follow / ? 1',
     becomes: '$alternate',
     caughtBy: { [crashPoints]: 'a second instance that awaits an assessment that has ended' },
   },
@@ -88,5 +88,13 @@ export const workflowMutants: readonly Mutant[] = [
     at: 'follow / command() / .arguments.1',
     becomes: "''",
     caughtBy: { [crashPoints]: 'two instances that end with one assessment have events of their own' },
+  },
+  {
+    name: 'end-has-the-id-of-the-assignment',
+    fault: 'a repeated step ends the instance by the event id of the assignment before',
+    file: 'processes/workflows/workflows.steps.ts',
+    at: 'follow / ? 2',
+    becomes: '$consequent',
+    caughtBy: { [crashPoints]: 'ends the instance by an event of its own' },
   },
 ]

@@ -202,3 +202,20 @@ test('two instances that end with one assessment have events of their own', asyn
   const ids = await eventIdsOf(world, story)
   expect(new Set(ids).size).toBe(ids.length)
 })
+
+test('a step that runs again, because the answer to its append was lost, ends the instance by an event of its own', async () => {
+  const story = await requested()
+  const [assign] = await dueOf(world, story)
+  if (assign === undefined) throw new Error('nothing is due')
+  await whenWorkedOff(assign.process, assign.todo, world.deps, world.now())
+  // The assessment ends before the list has removed the row.
+  const [create] = await dueOf(world, story)
+  if (create === undefined) throw new Error('the assessment is not due')
+  await whenWorkedOff(create.process, create.todo, world.deps, world.now())
+  await assessed(world, story, 'AssessmentCompleted')
+  await whenWorkedOff(assign.process, assign.todo, world.others, world.now())
+  await workOffStory(world, story)
+  await expectWhole(story, [parked, [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted']])
+  const ids = await eventIdsOf(world, story)
+  expect(new Set(ids).size).toBe(ids.length)
+})
