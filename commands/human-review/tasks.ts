@@ -74,7 +74,7 @@ export function releaseTask(
   const task = undecided(state)
   if ('refused' in task) return task
   const holder = holderOf(task, now)
-  if (holder === null) return expired(task, now)
+  if (holder === null) return expired(task, now, request)
   if (holder !== userId) return refused('task-claimed')
   const data = { taskId: task.taskId, userId, reason: 'requested' as const, request, releasedAt: now.toISOString() }
   return [{ type: 'HumanReviewTaskReleased', data }]
@@ -138,11 +138,14 @@ export function undecided(
   }
 }
 
-/** The end of a claim whose lease has ended, if there is one. */
-function expired(task: HumanReviewTask, now: Date): HumanReviewTaskEvent[] {
+/**
+ * The end of a claim whose lease has ended, if there is one. `request`: the keyed request that it is the only effect of.
+ * Without it a repeat would release a later claim of the same user.
+ */
+function expired(task: HumanReviewTask, now: Date, request: CausingRequest = null): HumanReviewTaskEvent[] {
   const { taskId, claim } = task
   if (claim === null || holderOf(task, now) !== null) return []
   const { userId } = claim
-  const data = { taskId, userId, reason: 'lease_expired' as const, request: null, releasedAt: now.toISOString() }
+  const data = { taskId, userId, reason: 'lease_expired' as const, request, releasedAt: now.toISOString() }
   return [{ type: 'HumanReviewTaskReleased', data }]
 }

@@ -139,6 +139,17 @@ describe('a release', () => {
       .thenNothing()
   })
 
+  it('with a key after the end of the lease is repeated without effect on the next claim', () => {
+    const expired = taskFact('HumanReviewTaskReleased', { reason: 'lease_expired', request, releasedAt: at(980) })
+    given(humanReviewTasks, opened, claimed)
+      .when(releaseTask, { userId: ada, ...when(980), request })
+      .thenEvents([expired])
+    const again = taskFact('HumanReviewTaskClaimed', { leaseUntil: at(1_890), claimedAt: at(990) })
+    given(humanReviewTasks, opened, claimed, expired, again)
+      .when(releaseTask, { userId: ada, ...when(995), request })
+      .thenNothing()
+  })
+
   it('of a task that another user holds is refused', () => {
     given(humanReviewTasks, opened, claimed)
       .when(releaseTask, { userId: bob, ...when(80) })
