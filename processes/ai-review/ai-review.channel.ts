@@ -1,10 +1,11 @@
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
-import { aiReviews, type Review } from '../../streams/ai-review/aggregate.ts'
+import { aiReviews, type AiReviewState, type Review } from '../../streams/ai-review/aggregate.ts'
 import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
+import { hasEnded } from '../../commands/ai-review/next-call.ts'
 import { defineChannel } from '../../engine/relay/channel.ts'
 
 export interface AiReviewChannelDependencies {
@@ -58,7 +59,8 @@ export const aiReviewChannel = defineChannel({
     },
 
     AiReviewFailed: async ({ data: { classification, failedAt } }, publish, state) => {
-      const review = await state()
+      const isAboutAddresses = classification === 'image_fetch_failed'
+      const review = await state((known) => !isAboutAddresses || hasAddresses(known))
       const { message, retriable } = aiReviewFailures[classification]
       return [
         publish('ai_review.failed', failedAt, {
@@ -67,7 +69,7 @@ export const aiReviewChannel = defineChannel({
           errorClassification: classification,
           errorMessage: message,
           retriable,
-          addressesExpired: classification === 'image_fetch_failed' && hadExpired(review.addresses, failedAt),
+          addressesExpired: isAboutAddresses && hadExpired(review.addresses, failedAt),
         }),
       ]
     },
@@ -91,6 +93,14 @@ export const aiReviewChannel = defineChannel({
 /** The members that every event of a review needs. The first event contains them, so every state does. */
 function requestOf({ aiReviewId, caseId, productId, correlationId }: Review) {
   return { aiReviewId, caseId, productId, correlationId }
+}
+
+/**
+ * Whether the state has all addresses that its review got. Those of another service come with the start of the review,
+ * so a cached state from before it lacks them.
+ */
+function hasAddresses(review: Exclude<AiReviewState, { status: 'absent' }>): boolean {
+  return review.addresses !== null || hasEnded(review)
 }
 
 /** The object store has its own clock. An address that it refuses a little early counts as expired. */

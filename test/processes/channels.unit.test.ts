@@ -176,6 +176,26 @@ describe('the AI-review channel', () => {
     },
   )
 
+  it.each([1, 2, 3])(
+    'publishes that the addresses of another service had expired, which came with the start (%s events cached)',
+    async (cached) => {
+      const { stream } = aiReviews.of(ids.org, ids.review)
+      const failed = reviewFact('AiReviewFailed', { classification: 'image_fetch_failed', failedAt: at(3600) })
+      const story = [
+        reviewFact('AiReviewRequested', { ...givenImages, patientId: null, addresses: null }),
+        reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),
+        failed,
+      ]
+      const store = storeOf(
+        story.map((event) => ({ ...event, stream })),
+        cached,
+      )
+      expect(await published(aiReviewChannel, stored(failed, stream), { ...deps, store })).toMatchObject([
+        { data: { addressesExpired: true } },
+      ])
+    },
+  )
+
   it.each(Classification.enum)('publishes that a review failed with %s, with a fixed text', async (classification) => {
     const { message, retriable } = aiReviewFailures[classification]
     const error = {
