@@ -37,6 +37,12 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     problems: ['case-closed', 'case-not-found', 'patient-not-found'],
     handle: async ({ tenant, body, keyed, now, run }) => {
       requireValid(declarationErrors(body, configuration))
+      const target = { ...images.of(tenant, keyed.id), isNew: true }
+      const { state: known, revision, position } = keyed.isKeyed ? await store.load(target) : store.presume(target)
+      // A repeat needs no open case.
+      if (known.status !== 'absent' && known.fingerprint === keyed.fingerprint)
+        return { record: await recordOf(known), revision, events: [], reached: position }
+
       const command = {
         imageId: keyed.id,
         organisationId: tenant,
@@ -50,8 +56,8 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
         uploadWindowMs: configuration.uploadWindowSeconds * 1000,
         fingerprint: keyed.fingerprint,
       }
-      const done = await run({ ...images.of(tenant, keyed.id), isNew: true }, (state) => declareImage(command, state))
-      return { ...done, record: toImageRecord(viewOf(done.state), await addressesOf(done.state)) }
+      const done = await run(target, (state) => declareImage(command, state))
+      return { ...done, record: await recordOf(done.state) }
     },
   })
 
@@ -102,6 +108,10 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
       return { ...done, record, isReplayed: events.length === 0 && isReceivedBy(causing, state) }
     },
   })
+
+  async function recordOf(state: ExistingImage): Promise<ImageRecord> {
+    return toImageRecord(viewOf(state), await addressesOf(state))
+  }
 
   /** A repeat gets a newly signed address while the upload is awaited. */
   async function addressesOf(state: ExistingImage): Promise<ImageAddresses> {
