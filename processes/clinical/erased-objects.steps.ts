@@ -68,7 +68,7 @@ export const deleteLateObjects = erasureStep('late_objects_deleted', async (pati
 })
 
 /** Returns the instant from which no more objects come, in milliseconds. */
-async function deleteAll(patient: ErasedPatient, deps: ProcessDependencies): Promise<number> {
+export async function deleteAll(patient: ErasedPatient, deps: ProcessDependencies): Promise<number> {
   let until = 0
   for await (const stream of deps.patientStreams(patient.orgId, patient.patientId)) {
     const { prefixes, writableUntilMs } = await objectsOf(stream, patient, deps)

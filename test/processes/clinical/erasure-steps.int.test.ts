@@ -9,6 +9,7 @@ import type { DomainEvent, RecordedEvent, Target } from '../../../engine/store/e
 import { erasuresProcess } from '../../../processes/clinical/erasures.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
@@ -18,6 +19,7 @@ import { users } from '../../../streams/user/aggregate.ts'
 import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
 import { contextOf, observed, streamOfCall } from '../../engine/commands/decision-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
+import { assessmentFact } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
@@ -227,6 +229,35 @@ describe('an erasure', () => {
     await workedOff(one, deps)
     await expectErased(one)
     expect(await world.deps.objects.head(upload)).toBeUndefined()
+  })
+
+  it('ends an assessment and deletes its photograph that a process took before it knew of the erasure', async () => {
+    const one = await erasing()
+    const { orgId, store } = world
+    const [assessmentId, imageId] = [randomUUID(), randomUUID()]
+    const late = assessments.of(orgId, assessmentId)
+    const key = `images/2026-03-01/${orgId}/${assessmentId}/${imageId}/0a1b2c`
+    const failpoint = (name: string) => {
+      if (name === 'erasure-before-keys-destroyed') throw new Error('killed')
+    }
+    const streams = [...one.streams, late.stream]
+    await workedOff(one, depsFor({ streams }, { failpoint }), 4)
+    expect((await store.load(one.erasure)).state.erasure?.steps.get('late_objects_deleted')?.doneAt).toBeDefined()
+    await world.deps.objects.put(key, Buffer.from('late canary'), 'image/jpeg')
+    const { images: received, ...submitted } = assessmentFact('AssessmentSubmitted').data
+    await recordedIn(
+      late,
+      assessmentFact('AssessmentRequested', { assessmentId, organisationId: orgId, patientId: one.patientId }),
+      assessmentFact('AssessmentSubmitted', {
+        ...submitted,
+        assessmentId,
+        images: received.map((image) => ({ ...image, object: { ...image.object, key } })),
+      }),
+    )
+    expect(await workedOff(one, depsFor({ streams }))).toBe(0)
+    await expectErased(one)
+    expect((await store.load(late)).state).toMatchObject({ status: 'failed', code: 'CANCELLED' })
+    expect(await world.deps.objects.head(key)).toBeUndefined()
   })
 
   it('takes the link from the account of the person, who keeps the account, and ends where the user is erased too', async () => {
