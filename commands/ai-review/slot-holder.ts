@@ -12,13 +12,15 @@ export interface SlotOfReview {
 
 /**
  * The claim that replaced this review in its slot. Null while this review holds the slot. It is the state of the slot's
- * stream, because a replacement is appended there first: after a crash no other stream may contain it. A replacement of
- * the last moments may be missing: it ends this review by an event of its own, which the next append meets.
+ * stream, because a replacement is appended there first: after a crash no other stream may contain it. By `loadFollowed` a
+ * replacement of the last moments may be missing: it ends this review by an event of its own, which the next append to
+ * the review meets.
  */
 export async function successorOf(
-  store: Pick<EventStore, 'loadFollowed'>,
+  store: Pick<EventStore, 'load' | 'loadFollowed'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
+  read: 'load' | 'loadFollowed' = 'loadFollowed',
 ): Promise<SlotHolder | null> {
-  const { state } = await store.loadFollowed(aiReviewSlots.of(orgId, caseId, productId))
+  const { state } = await store[read](aiReviewSlots.of(orgId, caseId, productId))
   return state.status === 'free' || state.holder.aiReviewId === aiReviewId ? null : state.holder
 }

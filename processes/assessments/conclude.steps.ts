@@ -27,7 +27,8 @@ export type ReviewEnded = Extract<AiReviewChannelEvent, { type: (typeof ends)[nu
  */
 export const conclude: ProcessStep<ConcludePayload> = async (todo, deps, step) => {
   const ended = await readChannelEvent(deps.store, aiReviewChannelStream, todo.payload.channelRevision, ends)
-  if ((await successorOf(deps.store, ended.data)) !== null) return { kind: 'done' }
+  // Fresh: the next append is to the assessment, whose stream does not show that the review was replaced.
+  if ((await successorOf(deps.store, ended.data, 'load')) !== null) return { kind: 'done' }
   const renewal = hasExpired(ended) ? await renew(todo, deps, step, ended) : 'none'
   if (renewal === 'renewed') return { kind: 'done' }
 

@@ -12,7 +12,6 @@ import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
-import type { EventStore } from '../../../engine/store/event-store.ts'
 import { eventIdOf, type RecordedEvent } from '../../../engine/store/events.ts'
 import {
   contextOf,
@@ -24,6 +23,7 @@ import {
 import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, at as instant, caseFact, ids } from '../../streams/facts.ts'
+import { lagging } from '../../support/lagging-store.ts'
 import { processDependencies, workOff } from '../../support/process-world.ts'
 import { KilledError, mortal } from '../users/mortal-process.ts'
 
@@ -154,22 +154,9 @@ it('records a finding and a diagnosis for each lesion, once, at the instant that
   )
 })
 
-/** A store that reads cases as they were before their first event. */
-function early(store: EventStore): EventStore {
-  const absent = { state: cases.initialState, revision: 'no_stream', position: undefined } as const
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name === 'loadFollowed') return async () => absent
-      return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
-    },
-  })
-}
-
 it('records nothing if the case opens while it looks for the body site, and then all of it', async () => {
   const review = await analysed()
-  const refused = await work(review.record, { ...deps, store: early(world.store) })
+  const refused = await work(review.record, { ...deps, store: lagging(world.store) })
   expect(refused).toMatchObject({ error: { code: 'not-found' } })
   expect(await eventsOf(review)).toEqual([])
   await work(review.record)
