@@ -45,6 +45,7 @@ export async function correctWithIdentifiers(
     if (done.events.length === 0) requireRevision(done.revision)
     const was = registered(before)
     const after = registered(done.state)
+    // Nothing is lost if the end of a claim came into this stream first (decision 0047).
     const lost = await reservations.keep()
     if (lost.length > 0) {
       const undo = { ...context, commandId: v5('undo', context.commandId) }

@@ -4,8 +4,10 @@ import { identifierKeyOf } from '../../contracts/clinical/identifier-key.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
+import { expireClaim } from './expire-claim.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import {
   reserve,
   holderOf,
@@ -39,16 +41,29 @@ export interface IdentifierReservations {
    * patient.
    */
   readonly keep: () => Promise<readonly PatientIdentifier[]>
-  /** To be called after a refusal. Ends the claims made here, except those of identifiers that the patient has. */
+  /**
+   * To be called after a refusal. Ends the claims made here, except those of identifiers that the patient has, and those
+   * that another request of the patient had made before.
+   */
   readonly giveBack: () => Promise<void>
 }
 
 interface TakeOptions {
-  /** Number of the attempt of a correction. It renews earlier claims of the patient (`ReservationRequest.isRenewing`). */
+  /**
+   * Number of the attempt. It renews earlier claims of the patient (`ReservationRequest.isRenewing`), which may have
+   * expired before the revision on which the attempt decides.
+   */
   readonly turn: number
 }
 
 type Reserved = Extract<ReservationResult, { kind: 'reserved' }>
+
+interface Taken {
+  readonly identifier: PatientIdentifier
+  readonly reserved: Reserved
+  /** No other request of the patient may use the claim. */
+  readonly isOwn: boolean
+}
 
 /** Enough for as many commands as may correct one patient at once. */
 const attempts = 40
@@ -60,7 +75,7 @@ export function identifierReservations(
 ): IdentifierReservations {
   const reservations = reservationsOfIdentifiers(deps)
   const target = patients.of(patient.orgId, patient.patientId)
-  const taken = new Map<string, { readonly identifier: PatientIdentifier; readonly reserved: Reserved }>()
+  const taken = new Map<string, Taken>()
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
   const requestOf = (key: string, isRenewing: boolean): ReservationRequest => {
     const { orgId, patientId, fingerprint } = patient
@@ -87,7 +102,7 @@ export function identifierReservations(
         const reserving = options === undefined ? context : named(`turn-${options.turn}`)
         const result = await reserve(reservations, requestOf(key, options !== undefined), reserving)
         if (result.kind === 'held') throw identifierConflict(patient.listed, [identifier])
-        taken.set(key, { identifier, reserved: result })
+        taken.set(key, { identifier, reserved: result, isOwn: isMadeHere(result, taken.get(key)) })
       }
     },
     keep: async () => {
@@ -98,10 +113,16 @@ export function identifierReservations(
     giveBack: async () => {
       if (taken.size === 0) return
       const { state } = await deps.store.load(target)
-      for (const [key, { reserved }] of taken)
-        if (reserved.isNew && ownerStateOf(state, key) !== 'present') await reserved.release()
+      for (const [key, { reserved, isOwn }] of taken)
+        if (isOwn && ownerStateOf(state, key) !== 'present') await reserved.release()
     },
   }
+}
+
+/** The claim was free before this command made it. */
+function isMadeHere({ isNew, renewedId, claimId }: Reserved, before: Taken | undefined): boolean {
+  if (isNew && renewedId === null) return true
+  return before?.isOwn === true && before.reserved.claimId === (renewedId ?? claimId)
 }
 
 /**
@@ -160,13 +181,24 @@ export function without(
 }
 
 function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
-  return reservationsOf(deps, async (ownerStream, key) => {
-    const { orgId, id } = parseOwnedStream(ownerStream)
-    // An erased patient has none, also before the erasure released them.
-    if (deps.vault.isClosed(orgId, id)) return 'revoked'
-    const { state } = await deps.store.load(patients.at(ownerStream))
-    return ownerStateOf(state, key)
-  })
+  const { store, vault, now } = deps
+  return reservationsOf(
+    deps,
+    async (ownerStream, key) => {
+      const { orgId, id } = parseOwnedStream(ownerStream)
+      // An erased patient has none, also before the erasure released them.
+      if (vault.isClosed(orgId, id)) return 'revoked'
+      const { state } = await store.load(patients.at(ownerStream))
+      return ownerStateOf(state, key)
+    },
+    async ({ claimId, ownerStream, key }, context) => {
+      const command = { patientId: parseOwnedStream(ownerStream).id, claimId, now: now() }
+      const expire = (state: PatientState) =>
+        ownerStateOf(state, key) === 'present' ? [] : expireClaim(command, state)
+      const { state } = await execute(store, patients.at(ownerStream), expire, context)
+      return ownerStateOf(state, key)
+    },
+  )
 }
 
 /** A revoked registration holds no identifier, not even one that it had confirmed. */

@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import { AppendOutcomeUnknownError } from '../../engine/store/errors.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
-import { patients, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
+import { patients, type PatientState, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
@@ -22,7 +22,7 @@ type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { r
 
 /**
  * Registers a patient. Reservations keep each (organisation, scheme, value) unique: claimed before the registration,
- * confirmed after it, released when it is refused.
+ * from the same state that decides it, confirmed after it, released when it is refused.
  *
  * @throws Problem `patient-identifier-conflict`, `idempotency-key-reused`
  */
@@ -34,14 +34,18 @@ export async function registerWithIdentifiers(
 ): Promise<Registered> {
   const { patientId, fingerprint } = command
   const { identifiers } = command.person
-  const target = { ...patients.of(orgId, patientId), isNew: true }
+  // A repeat of a registration claims nothing, so with identifiers the state is read first.
+  const target = { ...patients.of(orgId, patientId), isNew: identifiers.length === 0 }
   const reservations = identifierReservations(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
-  // A repeat of a registration claims nothing. Without identifiers there is nothing to claim.
-  const isReserving = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
+  let turn = 0
   try {
-    if (isReserving) await reservations.take(identifiers)
-    const done = await execute(deps.store, target, (state) => answering(registerPatient(command, state)), context)
+    const decide = (state: PatientState) => answering(registerPatient(command, state))
+    const done = await execute(deps.store, target, decide, context, (revision) =>
+      // In an empty stream no claim has expired. So many repeats at once share one claim.
+      reservations.take(identifiers, revision === 'no_stream' ? undefined : { turn: turn++ }),
+    )
     if (done.state.status !== 'registered') throw identifierConflict(identifiers, [])
+    // Nothing is lost if the end of a claim came into this stream first (decision 0047).
     const lost = await reservations.keep()
     if (lost.length === 0) return { ...done, state: done.state }
     const revoke = { ...context, commandId: v5('revoke', context.commandId) }

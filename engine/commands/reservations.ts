@@ -24,7 +24,7 @@ export interface Reservations {
   /** The owner's current state, also if another process wrote it. @param key the claimed key, in the clear */
   readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
   /**
-   * Comes before the release of a claim whose owner exists without the key. From then on the owner's stream refuses the
+   * Comes before the release of a claim whose owner does not have the key. From then on the owner's stream refuses the
    * event that needs this claim, however late it comes. Resolves to the owner's state after that.
    */
   readonly expire?: ((claim: ExpiringClaim, context: CommandContext) => Promise<OwnerState>) | undefined
@@ -43,7 +43,7 @@ type ReservationDependencies = Pick<CommandDependencies, 'store' | 'now'> & {
 
 /**
  * @param ownerOf for owners that can be revoked or lose their keys. Without it an owner is present if its stream exists
- * @param expire for owners that take a key while they exist, and may do so after their claim has gone to another owner
+ * @param expire for owners that may still append their event after their claim has gone to another owner
  */
 export function reservationsOf(
   { store, vault, now }: ReservationDependencies,
@@ -76,6 +76,8 @@ export type ReservationResult =
        * True if this call made the claim. False if the owner had claimed the key before and did not renew the claim.
        */
       readonly isNew: boolean
+      /** The claim of the same owner that this call renewed. Whoever made that one may be about to use it. */
+      readonly renewedId: string | null
       readonly claimId: string
       readonly fingerprint: string | null
       readonly release: () => Promise<void>
@@ -114,7 +116,13 @@ export async function reserve(
   if (state.status !== 'free' && state.reservation.ownerId !== request.ownerId)
     await judge(reservations, request, state, context)
 
-  const { state: held, events } = await execute(store, target, reserveFor(request, claimId, now()), step('claim'))
+  const claim = reserveFor(request, claimId, now())
+  let before: ReservationState = target.fold.initialState
+  const decide = (current: ReservationState) => {
+    before = current
+    return claim(current)
+  }
+  const { state: held, events } = await execute(store, target, decide, step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
   if (held.reservation.ownerId !== request.ownerId) {
     const { ownerId, fingerprint } = held.reservation
@@ -124,6 +132,7 @@ export async function reserve(
   return {
     kind: 'reserved',
     isNew: events.length > 0,
+    renewedId: events.length > 0 ? claimIdOf(before) : null,
     claimId: ours,
     fingerprint: held.reservation.fingerprint,
     release: async () => {
@@ -169,7 +178,7 @@ async function judge(
   const { target, step } = keyed(reservations, request, context)
   const isOver = now().getTime() - Date.parse(claimedAt) >= graceMs
   let owner = await ownerOf(ownerStream, request.key)
-  if (expire !== undefined && owner === 'lacking' && status === 'reserved' && isOver)
+  if (expire !== undefined && status === 'reserved' && isOver && (owner === 'absent' || owner === 'lacking'))
     owner = await expire({ claimId, ownerStream, key: request.key }, step('expire-other'))
   if (owner === 'present') {
     await execute(store, target, confirmReservation(claimId, now()), step('confirm-other'))
@@ -178,6 +187,10 @@ async function judge(
   } else if (isOver) {
     await execute(store, target, releaseReservation(claimId, now()), step('release-other'))
   }
+}
+
+function claimIdOf(state: ReservationState): string | null {
+  return state.status === 'free' ? null : state.reservation.claimId
 }
 
 type Decide = (state: ReservationState) => Decision<ReservationEvent>

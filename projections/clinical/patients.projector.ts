@@ -3,7 +3,7 @@ import { Person, type PatientEvent } from '../../streams/patient/events.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { defineProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
-import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
+import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 export const patientsTable = defineTable({
   name: 'patients',
@@ -45,6 +45,10 @@ export const patientsProjector = defineProjector<PatientEvent | ReservationEvent
     ],
     PatientCorrected: ({ data, revision }) => [
       patchRow(patientsTable, { ...data, updatedAt: data.correctedAt, streamRevision: revision }),
+    ],
+    // The patient may not be registered yet.
+    PatientIdentifierClaimExpired: ({ data: { patientId }, revision }) => [
+      patchRows(patientsTable, { patientId }, { streamRevision: revision }),
     ],
     PatientRegistrationRevoked: ({ data: { patientId } }) => [removeRow(patientsTable, { patientId })],
     ReservationClaimed: ({ data: { ownerStream, ownerId: patientId }, stream }) =>

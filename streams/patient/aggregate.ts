@@ -27,6 +27,9 @@ function evolve(state: PatientState, event: PatientEvent): PatientState {
       const { correctedAt, ...corrected } = event.data
       return { ...state, ...corrected, updatedAt: correctedAt }
     }
+    // Only the revision counts. A request that was slower claims its identifiers again.
+    case 'PatientIdentifierClaimExpired':
+      return state
     case 'PatientRegistrationRevoked':
       return { status: 'revoked' }
   }

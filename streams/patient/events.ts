@@ -36,6 +36,14 @@ export const patientEvents = {
     }),
     { subject: 'patientId' },
   ),
+  /**
+   * A registration or correction that claimed an identifier took too long, so another patient may claim it (decision
+   * 0047). An append at an older revision of this stream is refused from here on. The stream may begin with this event.
+   */
+  PatientIdentifierClaimExpired: defineEvent(
+    'PatientIdentifierClaimExpired',
+    Type.Object({ patientId: Id, claimId: Id, expiredAt: Instant }),
+  ),
   /** Another patient got an identifier between its reservation and the registration. This registration never counted. */
   PatientRegistrationRevoked: defineEvent(
     'PatientRegistrationRevoked',

@@ -279,6 +279,7 @@ export const patientFact = factsOf<PatientEvent>({
     },
     correctedAt: at(5),
   },
+  PatientIdentifierClaimExpired: { patientId: ids.patient, claimId: ids.claim, expiredAt: at(6) },
   PatientRegistrationRevoked: { patientId: ids.patient, reason: 'identifier_conflict', revokedAt: at(1) },
 })
 

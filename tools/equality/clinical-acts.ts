@@ -213,8 +213,17 @@ export const claimReservation: Act = (story, random, text) => {
       stream,
       reservationFact('ReservationConfirmed', { claimId, confirmedAt: story.instant(random) }),
     )
-  if (end === 2)
-    story.append(orgId, stream, reservationFact('ReservationReleased', { claimId, releasedAt: story.instant(random) }))
+  if (end === 2) {
+    const releasedAt = story.instant(random)
+    // Of a registration that never came, and of a patient.
+    const registered = story.patients.findLast(({ isRevoked }) => !isRevoked)
+    for (const owner of [{ orgId, id: claimed.ownerId }, ...(registered === undefined ? [] : [registered])]) {
+      const expired = { patientId: owner.id, claimId, expiredAt: releasedAt }
+      const { stream: ofPatient } = patients.of(owner.orgId, owner.id)
+      story.append(owner.orgId, ofPatient, patientFact('PatientIdentifierClaimExpired', expired))
+    }
+    story.append(orgId, stream, reservationFact('ReservationReleased', { claimId, releasedAt }))
+  }
   readRawResponse(story, random)
   seeRecord(story, random, text)
 }

@@ -43,6 +43,36 @@ export const commandMutants: readonly Mutant[] = [
     caughtBy: { [corrections]: 'is undone when another patient took an identifier' },
   },
   {
+    name: 'late-identifier-taken',
+    fault: 'two patients have one identifier if the claim of the first one ended before its event',
+    file: 'commands/clinical/expire-claim.ts',
+    at: 'expireClaim / ===',
+    becomes: 'true',
+    caughtBy: {
+      [corrections]: 'is refused when another patient took an identifier',
+      'test/commands/clinical/register-with-identifiers.int.test.ts':
+        'is refused also if its process dies at its append',
+    },
+  },
+  {
+    name: 'expired-claim-used',
+    fault: 'a repeated registration uses a claim that another patient is about to end',
+    file: 'commands/clinical/register-with-identifiers.ts',
+    at: 'registerWithIdentifiers / ?',
+    becomes: 'undefined',
+    caughtBy: {
+      'test/commands/clinical/register-with-identifiers.int.test.ts': 'claims its identifiers again',
+    },
+  },
+  {
+    name: 'shared-claim-given-up',
+    fault: 'a refused correction gives up an identifier that another correction of the patient is about to take',
+    file: 'commands/clinical/identifier-reservations.ts',
+    at: 'isMadeHere / === 1',
+    becomes: 'true',
+    caughtBy: { [corrections]: 'frees its other claims when it is refused' },
+  },
+  {
     name: 'stale-revision-refused',
     fault: "If-Match is compared with a revision older than another process's newer one",
     file: 'engine/commands/execute.ts',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { birthErrors, freeFormErrors } from '../../../commands/clinical/bodies.ts'
 import { correctPatient, undoCorrection } from '../../../commands/clinical/correct-patient.ts'
+import { expireClaim } from '../../../commands/clinical/expire-claim.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
@@ -46,6 +47,18 @@ describe('registering a patient', () => {
       .when(revokeRegistration, { patientId: ids.patient, now: new Date(at(1)) })
       .thenNothing()
     given(patients, registered, revoked).when(registerPatient, command).thenRefused('registration-revoked')
+  })
+})
+
+describe('a claim that expires', () => {
+  const registered = patientFact('PatientRegistered')
+  const expired = patientFact('PatientIdentifierClaimExpired')
+  const command = { patientId: ids.patient, claimId: ids.claim, now: new Date(at(6)) }
+
+  it('is recorded before the patient is registered and afterwards, for each patient that wants the identifier', () => {
+    given(patients).when(expireClaim, command).thenEvents([expired], [expired])
+    given(patients, registered).when(expireClaim, command).thenEvents([expired], [expired])
+    given(patients, registered, patientFact('PatientRegistrationRevoked')).when(expireClaim, command).thenNothing()
   })
 })
 

@@ -4,6 +4,10 @@ import { correctWithIdentifiers } from '../../../commands/clinical/correct-with-
 import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import type { RegisterPatient } from '../../../commands/clinical/register-patient.ts'
+import { identifierKeyOf } from '../../../contracts/clinical/identifier-key.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import { reservations, type ReservationState } from '../../../engine/commands/reservation/aggregate.ts'
+import type { ReservationEvent } from '../../../engine/commands/reservation/events.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../../engine/store/errors.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
@@ -89,6 +93,17 @@ function dying(
     },
   })
   return { store, death }
+}
+
+/** Ends a claim as earlier versions did: nothing comes into the stream of its patient. */
+async function endClaim(value: string): Promise<void> {
+  const target = reservations.of(world.orgId, world.vault.fingerprint(identifierKeyOf(identifier(value))))
+  const releasedAt = world.now().toISOString()
+  const end = (state: ReservationState): ReservationEvent[] =>
+    state.status === 'free'
+      ? []
+      : [{ type: 'ReservationReleased', data: { claimId: state.reservation.claimId, releasedAt } }]
+  await execute(world.otherStore, target, end, contextOf(world))
 }
 
 async function killed(patientId: string, values: readonly string[], ...at: Parameters<typeof dying>): Promise<void> {
@@ -281,11 +296,38 @@ describe('a correction that is killed', () => {
 })
 
 describe('a correction that stalls for longer than its claims are kept', () => {
-  it('is undone when another patient took an identifier', async () => {
+  it('is refused when another patient took an identifier, also if its process dies at its append', async () => {
+    const patient = await registered(['p1'])
+    let next = ''
+    const { store, death } = dying('patient', 1, 'after')
+    const stalled = interrupted(store, 'patient', async () => {
+      world.pass(31)
+      next = await registered(['p3'], world.otherStore)
+    })
+    const end: unknown = await corrected(patient, ['p2', 'p3'], stalled).catch((error: unknown) => error)
+    expect(end).not.toBe(death)
+    expect(await stored(patient)).toEqual({ values: ['p1'], revision: 1n })
+    expect([await holders('p1'), await holders('p2'), await holders('p3')]).toEqual([[patient], [], [next]])
+  })
+
+  it('frees its other claims when it is refused, but none that another correction of the patient uses', async () => {
+    const patient = await registered([])
+    await registered(['q9'])
+    const refused: (string | null)[] = []
+    const stalled = interrupted(world.store, 'patient', async () => {
+      refused.push(await problemOf(corrected(patient, ['q1', 'q9'], world.otherStore)))
+      refused.push(await problemOf(registered(['q1'], world.otherStore)))
+    })
+    await corrected(patient, ['q1'], stalled)
+    expect(refused).toEqual(['patient-identifier-conflict', 'patient-identifier-conflict'])
+    expect([await holders('q1'), await stored(patient)]).toEqual([[patient], { values: ['q1'], revision: 1n }])
+  })
+
+  it('is undone when another patient took an identifier after an earlier version ended its claim', async () => {
     const patient = await registered(['m1'])
     let next = ''
     const stalled = interrupted(world.store, 'patient', async () => {
-      world.pass(31)
+      await endClaim('m3')
       next = await registered(['m3'], world.otherStore)
     })
     const command = { givenName: 'Grace', identifiers: ['m2', 'm3'].map(identifier), now: world.now() }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
-import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
+import { identifierReservations, patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import { requirePatient } from '../../../commands/clinical/require-patient.ts'
 import { execute } from '../../../engine/commands/execute.ts'
-import { AppendOutcomeUnknownError } from '../../../engine/store/errors.ts'
+import { AppendOutcomeUnknownError, RevisionConflictError } from '../../../engine/store/errors.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { parseOwnedStream } from '../../../engine/aggregates/aggregate.ts'
@@ -54,6 +54,35 @@ const holders = async (...values: string[]) => [
 ]
 const statusOf = async ({ patientId }: RegisterPatient) =>
   (await world.otherStore.load(patients.of(world.orgId, patientId))).state.status
+
+/** The types of the events in the stream of a patient. */
+async function typesOf({ patientId }: RegisterPatient): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type } of world.store.readStream(patients.of(world.orgId, patientId).stream)) types.push(type)
+  return types
+}
+
+/** A store whose process dies when the append of its registration has returned. */
+function dyingAfterRegistration(store: EventStore): { readonly store: EventStore; readonly death: Error } {
+  const death = new Error('killed')
+  let isDead = false
+  const dying = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name !== 'append' && name !== 'load')
+        return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
+      return async (...parameters: readonly unknown[]): Promise<unknown> => {
+        if (isDead) throw death
+        const answer: unknown = await Reflect.apply(member, target, parameters)
+        isDead = name === 'append' && streamOfCall(parameters).startsWith('patient-')
+        if (isDead) throw death
+        return answer
+      }
+    },
+  })
+  return { store: dying, death }
+}
 
 /** A registration whose process dies before the given append. */
 async function crashed(command: RegisterPatient, at: 'registration' | 'confirmation'): Promise<void> {
@@ -115,7 +144,7 @@ describe('registering a patient with identifiers', () => {
       errors: [{ pointer: '/identifiers/1' }],
     })
     expect(await register(late).catch((error: unknown) => error)).toMatchObject({
-      errors: [{ pointer: '/identifiers' }],
+      errors: [{ pointer: '/identifiers/1' }],
     })
   })
 
@@ -245,7 +274,7 @@ describe('a registration that is killed', () => {
 })
 
 describe('a registration that stalls for longer than its claims are kept', () => {
-  it('is revoked when another patient took one of its identifiers, and then has none', async () => {
+  it('is refused when another patient took one of its identifiers, and then has none', async () => {
     for (const taken of ['i1', 'i2', 'i3']) {
       const values = ['i1', 'i2', 'i3'].map((value) => `${taken}-${value}`)
       const late = registration(...values)
@@ -255,12 +284,80 @@ describe('a registration that stalls for longer than its claims are kept', () =>
         await register(next, world.otherStore)
       })
       expect(await problemOf(register(late, stalled))).toBe('patient-identifier-conflict')
-      expect(await statusOf(late)).toBe('revoked')
+      expect([await statusOf(late), await typesOf(late)]).toEqual(['absent', ['PatientIdentifierClaimExpired']])
       expect(await problemOf(requirePatient(world, world.orgId, late.patientId))).toBe('patient-not-found')
       expect(await holders(...values)).toEqual([next.patientId])
       const free = values.filter((value) => value !== `${taken}-${taken}`)
       expect(await problemOf(register(registration(...free)))).toBeNull()
     }
+  })
+
+  it('is refused also if its process dies at its append, and its repeat too', async () => {
+    const late = { ...registration('m1', 'm2'), fingerprint: hash('f') }
+    const next = registration('m2')
+    const { store, death } = dyingAfterRegistration(world.store)
+    const stalled = interrupted(store, 'patient', async () => {
+      world.pass(31)
+      await register(next, world.otherStore)
+    })
+    const end: unknown = await register(late, stalled).catch((error: unknown) => error)
+    expect(end).not.toBe(death)
+    expect(await problemOf(register(late, world.otherStore))).toBe('patient-identifier-conflict')
+    expect([await statusOf(late), await holders('m1', 'm2')]).toEqual(['absent', [next.patientId]])
+  })
+
+  it('is refused when its process died before, and its request lands later', async () => {
+    const late = { ...registration('n1'), fingerprint: hash('f') }
+    const next = registration('n1')
+    const unknown = new AppendOutcomeUnknownError('patient', 3)
+    let land: (() => Promise<unknown>) | undefined
+    const silent = new Proxy(world.store, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return (...parameters: readonly unknown[]): unknown => {
+          if (name !== 'append' || !streamOfCall(parameters).startsWith('patient-'))
+            return Reflect.apply(member, target, parameters)
+          land = async () => Reflect.apply(member, target, parameters)
+          return Promise.reject(unknown)
+        }
+      },
+    })
+    await expect(register(late, silent)).rejects.toBe(unknown)
+    world.pass(31)
+    await register(next)
+    await expect(land?.()).rejects.toBeInstanceOf(RevisionConflictError)
+    expect([await statusOf(late), await holders('n1')]).toEqual(['absent', [next.patientId]])
+  })
+
+  it('claims its identifiers again when they are free again, and no older claim counts', async () => {
+    const late = { ...registration('o1', 'o2'), fingerprint: hash('f') }
+    await crashed(late, 'registration')
+    await register(registration('o9'))
+    world.pass(31)
+    expect(await problemOf(register(registration('o1', 'o9')))).toBe('patient-identifier-conflict')
+    expect(await typesOf(late)).toEqual(['PatientIdentifierClaimExpired'])
+    // Another patient is about to end the claim that expired. The repeat makes a new one, and dies before it confirms it.
+    const { store, death } = dyingAfterRegistration(world.otherStore)
+    const ending = interrupted(world.store, 'reservation', async () => {
+      await expect(register(late, store)).rejects.toBe(death)
+    })
+    expect(await problemOf(register(registration('o2'), ending))).toBe('patient-identifier-conflict')
+    expect([await statusOf(late), await holders('o1', 'o2')]).toEqual(['registered', [late.patientId]])
+  })
+
+  it('is revoked when a request with the same key gave up the claim of both', async () => {
+    const late = registration('p7')
+    const patient = { orgId: world.orgId, patientId: late.patientId, fingerprint: null, listed: [] }
+    const first = identifierReservations(world, patient, contextOf(world))
+    await first.take([identifier('p7')])
+    const next = registration('p7')
+    const stalled = interrupted(world.store, 'patient', async () => {
+      await first.giveBack()
+      await register(next, world.otherStore)
+    })
+    expect(await problemOf(register(late, stalled))).toBe('patient-identifier-conflict')
+    expect([await statusOf(late), await holders('p7')]).toEqual(['revoked', [next.patientId]])
   })
 
   it('stays valid if no other request wanted its identifiers', async () => {

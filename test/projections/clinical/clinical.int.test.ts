@@ -40,6 +40,15 @@ describe('the patients read model', () => {
     expect(rows).toEqual({ patients: [], identifier_claims: [] })
   })
 
+  it('has the revision of a claim that expired, and no row before the registration', async () => {
+    const expired = { ...patientFact('PatientIdentifierClaimExpired'), stream }
+    const ofExpired = async (...events: Parameters<typeof recorded>[0][number][]) =>
+      (await rowsAfter(patientsProjector, recorded(events))).patients
+    expect(await ofExpired(expired)).toEqual([])
+    expect(await ofExpired(expired, { ...registered, stream })).toEqual([{ ...row, stream_revision: '1' }])
+    expect(await ofExpired({ ...registered, stream }, expired)).toEqual([{ ...row, stream_revision: '1' }])
+  })
+
   it("contains only ids and instants after the patient's erasure", async () => {
     const erased = patientFact('PatientRegistered', { person: null })
     const nobody = { ...row, person: null }
