@@ -10,8 +10,12 @@ const unfinished = '.part'
 /** A folder of this machine, or of a disk that is mounted there. */
 export function folderPlace(folder: string): BackupPlace {
   const root = resolve(folder)
-  const written = new Set<string>()
+  /** Folders whose entries may not be durable yet. */
+  const unsynced = new Set<string>()
   const pathOf = (name: string) => join(root, ...name.split('/'))
+  const addFoldersOf = (path: string) => {
+    for (let at = dirname(path); at.startsWith(root); at = dirname(at)) unsynced.add(at)
+  }
 
   async function* below(path: string): AsyncGenerator<string, void, undefined> {
     for (const entry of (await ifPresent(readdir(path, { withFileTypes: true }))) ?? []) {
@@ -34,10 +38,10 @@ export function folderPlace(folder: string): BackupPlace {
         await rm(draft, { force: true })
         throw error
       }
-      for (let at = dirname(path); at.startsWith(root); at = dirname(at)) written.add(at)
+      addFoldersOf(path)
     },
     async flush() {
-      for (const each of written) {
+      for (const each of unsynced) {
         const handle = await open(each, 'r')
         try {
           await handle.sync()
@@ -45,9 +49,15 @@ export function folderPlace(folder: string): BackupPlace {
           await handle.close()
         }
       }
-      written.clear()
+      unsynced.clear()
     },
-    has: async (name) => (await ifPresent(stat(pathOf(name)))) !== undefined,
+    async has(name) {
+      const path = pathOf(name)
+      if ((await ifPresent(stat(path))) === undefined) return false
+      // A killed backup may have written it, and synchronised nothing.
+      addFoldersOf(path)
+      return true
+    },
     get: (name) => ifPresent(readFile(pathOf(name))),
     async *list(under) {
       for await (const path of below(pathOf(under))) {

@@ -5,6 +5,7 @@ export interface BackupPlace {
   /** Stores a whole file or nothing. It is durable after `flush`. */
   put(name: string, bytes: Uint8Array): Promise<void>
   flush(): Promise<void>
+  /** A file that it finds is durable after `flush`, whoever stored it. */
   has(name: string): Promise<boolean>
   /** Undefined if there is no such file. */
   get(name: string): Promise<Buffer | undefined>

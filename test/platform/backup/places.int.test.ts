@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openPlace, type PlaceSettings } from '../../../app/backup/open-place.ts'
 import { runBackup } from '../../../app/backup/run.ts'
 import { at } from '../../../app/demo/members.ts'
@@ -127,4 +127,21 @@ test('a bucket without its settings is refused, and they are named', () => {
   expect(() => openPlace('s3://backups', { ...settings, backupS3AccessKeyId: undefined })).toThrow(
     's3://backups needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
   )
+})
+
+test('a file that a killed backup left in a folder is durable after the flush of the next one that counts on it', async () => {
+  const address = addresses['a folder']('left')
+  // It is killed before its flush.
+  await openPlace(address, settings).put('chunks/ab/one', Buffer.from('one'))
+  const handle = await open(address)
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync')
+  await handle.close()
+  const place = openPlace(address, settings)
+  expect([await place.has('chunks/ab/one'), await place.has('chunks/cd/two')]).toEqual([true, false])
+  await place.flush()
+  // The folder of the file and those above it, once.
+  expect(sync).toHaveBeenCalledTimes(3)
+  await place.flush()
+  expect(sync).toHaveBeenCalledTimes(3)
+  sync.mockRestore()
 })
