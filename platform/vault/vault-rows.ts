@@ -81,6 +81,9 @@ const insufficientPrivilege = '42501'
 /** How long a rewriting waits for a copy of the table or a statement, in milliseconds. */
 const rewriteLockMs = 1_000
 
+/** A rewriting takes half a minute for a million rows on a busy machine. Other statements end sooner. In milliseconds. */
+const rewriteTimeoutMs = 1_800_000
+
 /** The clocks of two processes differ by less, in milliseconds. */
 const clockGapMs = 600_000
 
@@ -370,27 +373,45 @@ export class VaultRows {
   }
 
   /**
-   * Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile. All others queue behind it
-   * while it waits for the lock, so it gives up soon. Then a later try follows.
+   * Writes the table anew, so that its file has no older versions of rows. Locks it meanwhile, for as long as its rows
+   * need. All others queue behind it while it waits for the lock, so it gives up soon. Then a later try follows.
+   * @returns when it began, by the clock of the database
    */
-  async rewriteFile(): Promise<void> {
+  async rewriteFile(): Promise<Date> {
+    const { rows } = await this.#pool.query<{ begun_at: Date }>('select clock_timestamp() as begun_at')
+    const [begun] = rows
+    if (begun === undefined) throw new Error('the database has no clock')
+    await this.#unhurried('vacuum (full) vault_secrets')
+    return begun.begun_at
+  }
+
+  /** Runs statements that take as long as the table needs, one after another. In no transaction. */
+  async #unhurried(...statements: readonly string[]): Promise<void> {
     const client = await this.#pool.connect()
     let isUsable = false
     try {
-      const { rows } = await client.query<{ begun_at: Date }>('select clock_timestamp() as begun_at')
-      // In no transaction. So the limit is that of the connection.
+      // The limits are those of the connection, so they are reset.
       await client.query(`set lock_timeout = ${rewriteLockMs}`)
-      await client.query('vacuum (full) vault_secrets')
+      await client.query(`set statement_timeout = ${rewriteTimeoutMs}`)
+      for (const text of statements) {
+        const unhurried = { text, query_timeout: rewriteTimeoutMs * 1.2 }
+        await client.query(unhurried)
+      }
       await client.query('reset lock_timeout')
-      await client.query(
-        `insert into vault_rewrites (begun_at) values ($1)
-         on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
-        [rows[0]?.begun_at],
-      )
+      await client.query('reset statement_timeout')
       isUsable = true
     } finally {
       client.release(!isUsable)
     }
+  }
+
+  /** A rewriting that began then is complete. */
+  async enterRewrite(begunAt: Date): Promise<void> {
+    await this.#pool.query(
+      `insert into vault_rewrites (begun_at) values ($1)
+       on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
+      [begunAt],
+    )
   }
 
   /**
@@ -415,8 +436,7 @@ export class VaultRows {
    */
   async switchLog(): Promise<boolean> {
     try {
-      await this.#pool.query('select pg_switch_wal()')
-      await this.#pool.query('checkpoint')
+      await this.#unhurried('select pg_switch_wal()', 'checkpoint')
       return true
     } catch (error) {
       if (errorCode(error) === insufficientPrivilege) return false

@@ -284,8 +284,11 @@ export class Vault implements KeyVault {
    * @returns false if the role of the vault may not switch the log: then its files end by themselves, later
    */
   async rewriteFiles(): Promise<boolean> {
-    await this.#rows.rewriteFile()
-    return this.#rows.switchLog()
+    const begunAt = await this.#rows.rewriteFile()
+    const isSwitched = await this.#rows.switchLog()
+    // Not before: after a crash the next try would leave the log as it is.
+    await this.#rows.enterRewrite(begunAt)
+    return isSwitched
   }
 
   #signatureOf({ orgId, subjectId, erasedAt }: Omit<SignedErasure, 'signature'>): string {

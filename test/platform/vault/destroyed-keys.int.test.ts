@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { startPostgres, type EmbeddedPostgres } from '../../../embedded/postgres/start-postgres.ts'
+import { createPool } from '../../../platform/database/database.ts'
 import { ifPresent } from '../../../platform/kit/error-codes.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { copyVault } from '../../../platform/vault/vault-copy.ts'
+import { VaultRows } from '../../../platform/vault/vault-rows.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 
 const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
@@ -86,5 +89,36 @@ it('a backup that still sees the key holds the rewriting up, and nothing else wa
   expect(await vault.lastRewrite('org', 'seen')).toMatchObject({ isAfterErasure: true })
   expect(await filesWith(wrapped)).toEqual([])
   await admin.end()
+  await vault.close()
+})
+
+it('a rewriting may take longer than any other statement', async () => {
+  const vault = await openVault({ url: server.url('vault'), masterKeys })
+  const pool = createPool({ url: server.url('vault'), max: 1, statementTimeoutMs: 200 })
+  const reader = new Client({ connectionString: server.url('vault') })
+  await reader.connect()
+  await reader.query('begin')
+  await reader.query('lock table vault_secrets in access share mode')
+  const rewriting = new VaultRows(pool, masterKeys).rewriteFile()
+  // The time that a statement waits for a lock counts.
+  await setTimeout(400)
+  await reader.query('rollback')
+  await rewriting
+  // The next statement of the connection is limited as before.
+  await expect(pool.query('select pg_sleep(1)')).rejects.toThrow(/timeout/)
+  await reader.end()
+  await pool.end()
+  await vault.close()
+})
+
+it('a rewriting counts for erasures when the log is switched too', async () => {
+  const vault = await openVault({ url: server.url('vault'), masterKeys })
+  await vault.subjectKeyForWriting('org', 'logged')
+  await vault.eraseSubject('org', 'logged')
+  vi.spyOn(VaultRows.prototype, 'switchLog').mockRejectedValueOnce(new Error('killed'))
+  await expect(vault.rewriteFiles()).rejects.toThrow('killed')
+  expect(await vault.lastRewrite('org', 'logged')).toMatchObject({ isAfterErasure: false })
+  expect(await vault.rewriteFiles()).toBe(true)
+  expect(await vault.lastRewrite('org', 'logged')).toMatchObject({ isAfterErasure: true })
   await vault.close()
 })
