@@ -210,6 +210,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
             patientExports,
             ...patientFinders({ pool, isCurrent }),
           },
+          erasures,
           egress,
           pool,
           databaseUrl,

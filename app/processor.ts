@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import type { FollowedPatientErasures } from '../contracts/clinical/followed-erasures.ts'
 import type { PatientExports } from '../contracts/audit/export.ts'
 import { createCaseLookup, createCaseRead } from '../processes/adapters/case-lookup.ts'
 import { createConsentCheck, createConsentRead } from '../processes/adapters/consent-check.ts'
@@ -13,6 +14,7 @@ import { createExportRuns } from '../processes/audit/export-runs.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
 import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
 import { createAccessMonthSweep } from '../processes/housekeeping/sweep-access-months.ts'
+import { createErasedSweep } from '../processes/clinical/sweep-erased.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
@@ -49,6 +51,7 @@ export interface ProcessorOptions {
     | 'patientStreams'
     | 'usersOfPatient'
   > & { readonly patientExports: PatientExports }
+  readonly erasures: Pick<FollowedPatientErasures, 'destroyedKeys'>
   readonly egress: Egress
   readonly pool: Pool
   /** Address of the same database. */
@@ -87,6 +90,7 @@ const identifyTimeoutMs = 2_000
 
 export function startProcessor({
   given,
+  erasures,
   egress,
   pool,
   databaseUrl,
@@ -164,6 +168,7 @@ export function startProcessor({
         },
       },
       { what: 'keys of access logs past their retention', run: createAccessMonthSweep(given) },
+      { what: 'late objects of erased patients', run: createErasedSweep({ deps, erasures }) },
     ],
     schedule: sweepSchedule(configuration),
     pool,

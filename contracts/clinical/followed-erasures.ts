@@ -1,6 +1,7 @@
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
@@ -12,9 +13,19 @@ export interface PatientErasuresOptions {
   readonly logger?: Logger
 }
 
+/** The destruction of a patient's key. */
+export interface DestroyedKey {
+  readonly orgId: TenantId
+  readonly patientId: string
+  /** RFC 3339 */
+  readonly destroyedAt: string
+}
+
 export interface FollowedPatientErasures {
   /** Resolves when every erasure so far is known. Rejects if the event store refuses the subscription. */
   readonly caughtUp: Promise<void>
+  /** Those that this process knows of, oldest first, each as the same object. */
+  destroyedKeys(): Iterable<DestroyedKey>
   close(): Promise<void>
 }
 
@@ -26,6 +37,7 @@ export function followPatientErasures({ store, vault, logger }: PatientErasuresO
   const closing = new AbortController()
   const firstCatchUp = Promise.withResolvers<void>()
   let hasCaughtUp = false
+  const destroyed: DestroyedKey[] = []
   const subscription = store.subscribeToAll({
     name: 'erasures of patients',
     filter: { streamPrefixes: [`${patientErasures.category}-`] },
@@ -38,6 +50,7 @@ export function followPatientErasures({ store, vault, logger }: PatientErasuresO
       if (event.type === 'PatientErasureStarted') vault.closeSubject(orgId, id)
       if (event.type === 'PatientErasureStepDone' && event.data.step === 'keys_destroyed') {
         vault.forgetSubject(orgId, id)
+        destroyed.push({ orgId, patientId: id, destroyedAt: event.data.doneAt })
         // Before that, there is no state in memory.
         if (hasCaughtUp) store.forgetStates()
       }
@@ -59,6 +72,7 @@ export function followPatientErasures({ store, vault, logger }: PatientErasuresO
   firstCatchUp.promise.catch(() => undefined)
   return {
     caughtUp: firstCatchUp.promise,
+    destroyedKeys: () => destroyed,
     async close() {
       closing.abort()
       firstCatchUp.reject(closing.signal.reason)

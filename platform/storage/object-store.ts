@@ -126,9 +126,10 @@ export interface ObjectStore {
   remove(key: string): Promise<void>
   /**
    * Removes all objects whose key starts with the prefix, in every version that the store keeps.
+   * @returns how many
    * @throws Problem `object-store-unavailable`
    */
-  removeVersions(prefix: string): Promise<void>
+  removeVersions(prefix: string): Promise<number>
   /** The address without a signature. It names the object and opens nothing. */
   address(key: string): string
   /** Signed read address for the platform's own services. */

@@ -63,20 +63,25 @@ export const deleteObjects = erasureStep('objects_deleted', async (patient, deps
 /** Once more, when nobody can write an object any more: what came meanwhile, and work that was opened meanwhile. */
 export const deleteLateObjects = erasureStep('late_objects_deleted', async (patient, deps, todo, context) => {
   await endOpenWork(patient, deps, todo, context.now())
-  const until = await deleteAll(patient, deps)
+  const { until } = await deleteAll(patient, deps)
   return until > context.now().getTime() ? { kind: 'wait', until: new Date(until) } : undefined
 })
 
-/** Returns the instant from which no more objects come, in milliseconds. */
-export async function deleteAll(patient: ErasedPatient, deps: ProcessDependencies): Promise<number> {
-  let until = 0
+interface Deleted {
+  readonly objects: number
+  /** The instant from which no more objects come, in milliseconds. */
+  readonly until: number
+}
+
+export async function deleteAll(patient: ErasedPatient, deps: ProcessDependencies): Promise<Deleted> {
+  let [objects, until] = [0, 0]
   for await (const stream of deps.patientStreams(patient.orgId, patient.patientId)) {
     const { prefixes, writableUntilMs } = await objectsOf(stream, patient, deps)
     until = Math.max(until, writableUntilMs)
     for (const prefix of prefixes) {
       await deps.objects.abandonParts(prefix)
-      await deps.objects.removeVersions(prefix)
+      objects += await deps.objects.removeVersions(prefix)
     }
   }
-  return until
+  return { objects, until }
 }

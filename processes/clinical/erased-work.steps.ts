@@ -23,7 +23,8 @@ import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { erasureStep, type ErasedPatient } from './erasures.steps.ts'
 
-type Ending = (stream: string, deps: ProcessDependencies, todo: Todo, now: Date) => Promise<boolean>
+type Attempts = Pick<Todo, 'attempt'>
+type Ending = (stream: string, deps: ProcessDependencies, todo: Attempts, now: Date) => Promise<boolean>
 
 /** How the open work of a stream ends, by the category of the stream. True if something ended now. */
 const endings: Readonly<Record<string, Ending>> = {
@@ -62,9 +63,9 @@ const endings: Readonly<Record<string, Ending>> = {
 
 /** Ends everything that is open about the patient. True if something was. */
 export async function endOpenWork(
-  { orgId, patientId }: ErasedPatient,
+  { orgId, patientId }: Omit<ErasedPatient, 'erasure'>,
   deps: ProcessDependencies,
-  todo: Todo,
+  todo: Attempts,
   now: Date,
 ): Promise<boolean> {
   let wasOpen = false

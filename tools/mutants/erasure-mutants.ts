@@ -89,6 +89,14 @@ export const erasureMutants: readonly Mutant[] = [
     caughtBy: { [steps]: 'waits for the end of the last upload address' },
   },
   {
+    name: 'accepted-late-kept',
+    fault: 'an image stays that a process accepted after the erasure, because it did not know of it',
+    file: 'processes/clinical/sweep-erased.ts',
+    at: 'removeLate / deleteAll()',
+    becomes: '{ objects: 0, until: 0 }',
+    caughtBy: { [steps]: 'is followed by a sweep of what a process accepted late that did not know of it' },
+  },
+  {
     name: 'recorded-after-erasure',
     fault: 'a request records something about a patient whose erasure has begun',
     file: 'contracts/clinical/erasure-guard.ts',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createErasureGuard } from '../../../contracts/clinical/erasure-guard.ts'
-import { followPatientErasures } from '../../../contracts/clinical/followed-erasures.ts'
+import { followPatientErasures, type FollowedPatientErasures } from '../../../contracts/clinical/followed-erasures.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
@@ -15,12 +15,12 @@ const installation = givenInstallation()
 const newContext = () => ({ commandId: randomUUID(), correlationId: randomUUID(), orgId: ids.org, clientId: 'client' })
 
 /** A process that knows the erasures from before. */
-async function startProcess(): Promise<InstalledProcess> {
+async function startProcess(): Promise<InstalledProcess & Pick<FollowedPatientErasures, 'destroyedKeys'>> {
   const process = await installation.startProcess(createErasureGuard)
   const erasures = followPatientErasures(process)
   installation.afterTest(() => erasures.close())
   await erasures.caughtUp
-  return process
+  return { ...process, destroyedKeys: () => erasures.destroyedKeys() }
 }
 
 /** A patient with an open case, whose erasure may start. */
@@ -73,4 +73,5 @@ it('a process drops the states of the patient when the key is destroyed', async 
   await eraser.store.append(erasure, 0n, [done], newContext())
   await expect.poll(() => other.store.presume(patient).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await other.store.load(patient)).state).toMatchObject({ person: null })
+  expect([...other.destroyedKeys()]).toContainEqual({ orgId: ids.org, patientId, destroyedAt: done.data.doneAt })
 })

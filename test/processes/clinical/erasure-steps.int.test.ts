@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { requestErasure } from '../../../commands/clinical/erase-patient.ts'
 import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
+import { createErasureGuard } from '../../../contracts/clinical/erasure-guard.ts'
 import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
 import { execute } from '../../../engine/commands/execute.ts'
 import type { DomainEvent, RecordedEvent, Target } from '../../../engine/store/events.ts'
+import { createErasedSweep } from '../../../processes/clinical/sweep-erased.ts'
 import { erasuresProcess } from '../../../processes/clinical/erasures.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -258,6 +260,53 @@ describe('an erasure', () => {
     await expectErased(one)
     expect((await store.load(late)).state).toMatchObject({ status: 'failed', code: 'CANCELLED' })
     expect(await world.deps.objects.head(key)).toBeUndefined()
+  })
+
+  it('is followed by a sweep of what a process accepted late that did not know of it', async () => {
+    const one = await erasing()
+    await workedOff(one, depsFor(one))
+    await expectErased(one)
+    const [imageId, aiReviewId] = [randomUUID(), randomUUID()]
+    const { orgId } = world
+    const { patientId } = one
+    const late = images.of(orgId, imageId)
+    const review = aiReviews.of(orgId, aiReviewId)
+    const deps = depsFor({ streams: [...one.streams, late.stream, review.stream] })
+    const keys = [`images/2026-03-01/${orgId}/${imageId}/${imageId}/0a1b2c`, `raw-responses/${orgId}/${aiReviewId}/one`]
+    const [key = ''] = keys
+    const { object } = imageFact('ImageReceived').data
+    const accept = async () => {
+      for (const place of keys) await world.deps.objects.put(place, Buffer.from('late canary'), 'image/jpeg')
+    }
+    // The guard of a process that lags refuses nothing.
+    const guard = createErasureGuard({ isClosed: () => false })
+    const events = [
+      imageFact('ImageDeclared', { imageId, organisationId: orgId, patientId, closesAt: world.now().toISOString() }),
+      imageFact('ImageReceived', { imageId, object: { ...object, key } }),
+    ]
+    guard({ stream: late.stream, events, context: contextOf(world), state: undefined })
+    await recordedIn(late, ...events)
+    await recordedIn(review, reviewFact('AiReviewRequested', { aiReviewId, orgId, patientId }))
+    await accept()
+
+    const destroyed = { orgId, patientId, destroyedAt: world.now().toISOString() }
+    const sweep = createErasedSweep({ deps, erasures: { destroyedKeys: () => [destroyed] } })
+    const open = new AbortController().signal
+    const left = async () => {
+      const found = await Promise.all(keys.map((place) => world.deps.objects.head(place)))
+      return found.filter((each) => each !== undefined).length
+    }
+    // Others may still lag.
+    expect([await sweep(open), await left()]).toEqual([0, 2])
+    world.pass(world.configuration.uploadUrlTtlSeconds + 601)
+    expect([await sweep(open), await left()]).toEqual([2, 0])
+    expect((await world.store.load(review)).state.status).toBe('cancelled')
+    // A process stood still for hours.
+    await accept()
+    expect([await sweep(open), await left()]).toEqual([0, 2])
+    world.pass(86_400)
+    expect([await sweep(open), await left()]).toEqual([2, 0])
+    expect((await typesOf(one)).at(-1)).toBe('SubjectErased')
   })
 
   it('takes the link from the account of the person, who keeps the account, and ends where the user is erased too', async () => {

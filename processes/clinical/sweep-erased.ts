@@ -1,0 +1,75 @@
+import { v7 } from 'uuid'
+import type { DestroyedKey, FollowedPatientErasures } from '../../contracts/clinical/followed-erasures.ts'
+import { Problem } from '../../platform/http/problems.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
+import { deleteAll } from './erased-objects.steps.ts'
+import { endOpenWork } from './erased-work.steps.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+
+interface SweepOptions {
+  readonly deps: ProcessDependencies
+  readonly erasures: Pick<FollowedPatientErasures, 'destroyedKeys'>
+}
+
+const minuteMs = 60_000
+const dayMs = 1_440 * minuteMs
+/** A process follows the log again within seconds after every failure. Then it refuses what is about the patient. */
+const lagMs = 10 * minuteMs
+/** Later nothing comes. A start sweeps again what is younger. */
+const sweptMs = 3 * dayMs
+
+/**
+ * Makes the sweep of what was recorded about patients after the erasure had looked for the last time. A process that lags
+ * does not know the erasure, so it still accepts images: their bytes are plain, and their events name them. Each erasure
+ * is swept when no process can lag so far, and a day after it, for a process that stood still. A repeat does no harm.
+ * Resolves with the number of objects.
+ *
+ * If one patient cannot be swept, the sweep goes on with the others, unless a server is away. Then it rejects with the
+ * first error.
+ */
+export function createErasedSweep({ deps, erasures }: SweepOptions): (signal: AbortSignal) => Promise<number> {
+  const { configuration, now } = deps
+  // An upload address that such a process signed opens for so long.
+  const agesMs = [lagMs + configuration.uploadUrlTtlSeconds * 1_000, dayMs]
+  /** How many of the ages each erasure was swept at. */
+  const sweptAt = new WeakMap<DestroyedKey, number>()
+
+  return async (signal) => {
+    let removed = 0
+    const refusals: unknown[] = []
+    const atMs = now().getTime()
+    for (const key of erasures.destroyedKeys()) {
+      const ageMs = atMs - Date.parse(key.destroyedAt)
+      const due = agesMs.filter((each) => ageMs >= each).length
+      if (ageMs > sweptMs || (sweptAt.get(key) ?? 0) >= due) continue
+      if (signal.aborted) break
+      try {
+        const { objects, until } = await removeLate(deps, key)
+        removed += objects
+        // A provider's answer may come while its attempt is open. The next sweep removes it.
+        if (until <= atMs) sweptAt.set(key, due)
+      } catch (error) {
+        refusals.push(error)
+        // The object store or a read model is away. Each of the others would wait for it.
+        if (error instanceof Problem) break
+      }
+    }
+    if (refusals.length > 0) throw refusals[0]
+    return removed
+  }
+}
+
+async function removeLate(
+  deps: ProcessDependencies,
+  { orgId, patientId }: { readonly orgId: TenantId; readonly patientId: string },
+): Promise<{ readonly objects: number; readonly until: number }> {
+  const { state } = await deps.store.load(patientErasures.of(orgId, patientId))
+  if (state.erasure === undefined) return { objects: 0, until: 0 }
+  const attempt = () => {
+    const commandId = v7()
+    return { commandId, correlationId: commandId, orgId, process: 'housekeeping' }
+  }
+  await endOpenWork({ orgId, patientId }, deps, { attempt }, deps.now())
+  return deleteAll({ orgId, patientId, erasure: state.erasure }, deps)
+}
