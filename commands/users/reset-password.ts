@@ -6,19 +6,24 @@ type Outcome = Extract<UserEvent, { type: 'UserPasswordResetEnded' }>['data']['o
 
 export interface RequestPasswordReset {
   readonly requestId: string
+  /** The request has a key, so it may be repeated after the one that is under way has ended. */
+  readonly isKeyed: boolean
   readonly changedBy: string
   readonly now: Date
 }
 
 /** A request that is under way answers the next one too: the user gets one message. So does a repeat of the key. */
 export function requestPasswordReset(
-  { requestId, changedBy, now }: RequestPasswordReset,
+  { requestId, isKeyed, changedBy, now }: RequestPasswordReset,
   state: UserState,
 ): Decision<UserEvent, 'not-found'> {
   if (!isUser(state)) return refused('not-found')
-  if (state.passwordReset !== null || state.usedIds.includes(requestId)) return []
-  const data = { userId: state.userId, requestId, requestedAt: now.toISOString(), changedBy }
-  return [{ type: 'UserPasswordResetRequested', data }]
+  if (state.usedIds.includes(requestId)) return []
+  const { userId } = state
+  const at = now.toISOString()
+  if (state.passwordReset === null)
+    return [{ type: 'UserPasswordResetRequested', data: { userId, requestId, requestedAt: at, changedBy } }]
+  return isKeyed ? [{ type: 'UserPasswordResetJoined', data: { userId, requestId, joinedAt: at, changedBy } }] : []
 }
 
 export interface AttemptPasswordReset {

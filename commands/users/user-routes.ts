@@ -168,7 +168,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     reply: accepted(ResetReply, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased', 'user-shared'],
     handle: async ({ tenant, isPlatformWide, caller, params, keyed, now, run }) => {
-      const command = { requestId: keyed.id, changedBy: changedByOf(caller), now }
+      const command = { requestId: keyed.id, isKeyed: keyed.isKeyed, changedBy: changedByOf(caller), now }
       const { state: before } = await deps.store.load(users.of(params.id))
       const administration = administrationOf({ tenant, isPlatformWide, caller })
       await requireAuthorityOver(deps, { ...administration, mayChangeShared: true }, before)

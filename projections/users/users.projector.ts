@@ -176,6 +176,7 @@ export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRol
     UserErased: revisionOnly,
     UserHoldExpired: revisionOnly,
     UserPasswordResetRequested: revisionOnly,
+    UserPasswordResetJoined: revisionOnly,
     UserPasswordResetAttempted: revisionOnly,
     UserPasswordResetPostponed: revisionOnly,
     UserPasswordResetEnded: revisionOnly,

@@ -157,6 +157,8 @@ function changed(user: User, event: Change): User {
         ...withUsedId(user, event.data.requestId),
         passwordReset: { requestId: event.data.requestId, attempts: 0, nextAttemptAt: null, open: null },
       }
+    case 'UserPasswordResetJoined':
+      return withUsedId(user, event.data.requestId)
     case 'UserPasswordResetAttempted': {
       const { requestId, attempt, attemptId, leaseUntil } = event.data
       const open = { attemptId, leaseUntil }

@@ -152,6 +152,11 @@ export const userEvents = {
     'UserPasswordResetRequested',
     Type.Object({ ...reset, requestedAt: Instant, changedBy: ChangedBy }),
   ),
+  /** A request with a key, while another one is under way. The message of that one answers it, also when it is repeated. */
+  UserPasswordResetJoined: defineEvent(
+    'UserPasswordResetJoined',
+    Type.Object({ ...reset, joinedAt: Instant, changedBy: ChangedBy }),
+  ),
   /** Comes before the call to the identity provider. */
   UserPasswordResetAttempted: defineEvent(
     'UserPasswordResetAttempted',

@@ -97,6 +97,7 @@ export const userFact = factsOf<UserEvent>({
   UserProductAccessGranted: { ...product, grantedAt: at(2), changedBy },
   UserProductAccessRevoked: { ...product, revokedAt: at(3), changedBy },
   UserPasswordResetRequested: { ...reset, requestedAt: at(6), changedBy },
+  UserPasswordResetJoined: { userId, requestId: userIds.hold, joinedAt: at(6), changedBy },
   UserPasswordResetAttempted: {
     ...reset,
     attemptId: userIds.attempt,

@@ -76,7 +76,7 @@ export const keepAccount: Act = (story, random) => {
   ofUser(userFact('UserSuspended', { userId }), userFact('UserAccountAligned', { userId }))
   const reset = { userId, requestId: story.id(random) }
   ofUser(userFact('UserPasswordResetRequested', reset), userFact('UserPasswordResetAttempted', reset))
-  ofUser(userFact('UserPasswordResetPostponed', reset))
+  ofUser(userFact('UserPasswordResetPostponed', reset), userFact('UserPasswordResetJoined', { userId }))
   if (random.oneIn(2)) ofUser(userFact('UserPasswordResetEnded', reset))
 }
 

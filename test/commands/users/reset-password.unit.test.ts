@@ -26,16 +26,23 @@ const attemptAt = (second: number, id: string = attemptId) => ({
 })
 
 describe('a request', () => {
-  const request = { requestId, changedBy: ids.client, now: new Date(at(6)) }
+  const request = { requestId, isKeyed: true, changedBy: ids.client, now: new Date(at(6)) }
 
   test('is recorded once while it is under way', () => {
     given(users, created).when(requestPasswordReset, request).thenEvents([requested])
     given(users, created, requested)
-      .when(requestPasswordReset, { ...request, requestId: userIds.hold })
+      .when(requestPasswordReset, { ...request, requestId: userIds.hold, isKeyed: false })
       .thenNothing()
     given(users, created, requested, ended('sent', 8))
       .when(requestPasswordReset, { ...request, requestId: userIds.hold })
       .thenEvents([userFact('UserPasswordResetRequested', { requestId: userIds.hold })])
+  })
+
+  test('with a key of its own while another one is under way has its message, also when it is repeated later', () => {
+    const other = { ...request, requestId: userIds.hold }
+    const joined = userFact('UserPasswordResetJoined')
+    given(users, created, requested).when(requestPasswordReset, other).thenEvents([joined])
+    given(users, created, requested, joined, ended('sent', 8)).when(requestPasswordReset, other).thenNothing()
   })
 
   test('needs a user', () => {

@@ -165,6 +165,7 @@ test('a row of a user belongs to no organisation, and a row of a role to its own
 test.each([
   ofUser(userFact('UserChanged')),
   ofUser(userFact('UserHoldExpired')),
+  ofUser(userFact('UserPasswordResetJoined')),
   ofUser(userFact('UserProductAccessGranted')),
   ofUser(userFact('UserProductAccessRevoked')),
   ofRoles(roleFact('RoleCreated')),

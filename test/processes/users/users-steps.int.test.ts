@@ -422,7 +422,7 @@ describe('a password reset', () => {
   beforeEach(async () => {
     await registered(world, user)
     before = mails()
-    const request = { requestId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+    const request = { requestId: randomUUID(), isKeyed: false, changedBy: randomUUID(), now: world.now() }
     await execute(
       world.store,
       users.of(user.userId),
