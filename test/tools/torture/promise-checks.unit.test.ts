@@ -75,6 +75,17 @@ describe('acknowledged writes', () => {
     ])
   })
 
+  test('may lack the opinion about a patient who was erased before the request was repeated', () => {
+    const opinion = [
+      streamOf('humanreviewtask', 't1'),
+      'HumanReviewOpinionGiven',
+      { taskId: 't1', patientId: 'p1' },
+    ] as const
+    expect(said(checkUnacknowledged([], load({}), exampleLog(opinion)))).toEqual(['in the log, but never acknowledged'])
+    const erased = [streamOf('patienterasure', 'p1'), 'PatientErasureStarted', { patientId: 'p1' }] as const
+    expect(checkUnacknowledged([], load({}), exampleLog(opinion, erased)).findings).toEqual([])
+  })
+
   test('of one subscription and one delivery are distinguished', () => {
     const changes = exampleLog(
       ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],

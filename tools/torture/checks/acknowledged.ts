@@ -1,6 +1,7 @@
 import { at } from '../../../app/demo/members.ts'
 import { comparePositions, parsePosition } from '../../../platform/kit/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
+import { ofLiving } from './erased.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 /** Events that have another cause than a request of the load. */
@@ -69,6 +70,8 @@ const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
 
 /** Writes whose events also have causes that `hasOtherCause` does not find: a new user is a member, too. */
 const withOtherCauses: readonly Operation[] = ['submit', 'cancel', 'supersede', 'join', 'template', 'release']
+/** A repeat of these is refused if the patient was erased meanwhile, so their answer may never come. */
+const ofTasks: readonly Operation[] = ['claim', 'release', 'decide']
 /** An unacknowledged event of these must belong to an unanswered request. */
 const ofClientsAlone = operations.filter((operation) => !withOtherCauses.includes(operation))
 
@@ -107,10 +110,11 @@ export function checkUnacknowledged(
   log: readonly Fact[],
 ): Checked {
   const findings: Finding[] = []
+  const living = ofLiving(log)
   let examined = 0
   for (const operation of ofClientsAlone) {
     const known = new Set(acknowledged.filter((one) => one.operation === operation).map(({ id }) => id))
-    const facts = factsOf(operation, log)
+    const facts = factsOf(operation, ofTasks.includes(operation) ? living : log)
     examined += facts.size
     const unacknowledged = [...facts].flatMap(([id, [first]]) => (known.has(id) || first === undefined ? [] : [first]))
     if (unacknowledged.length <= summary.unanswered[operation]) continue
