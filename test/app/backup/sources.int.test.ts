@@ -9,6 +9,8 @@ import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
 import { exportPrefix } from '../../../processes/audit/export-runs.ts'
 import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { freshVault } from '../../support/postgres.ts'
@@ -16,6 +18,8 @@ import { freshVault } from '../../support/postgres.ts'
 test('a backup has the objects of the store without the exports', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sources-'))
   const database = await freshVault()
+  const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
+  await (await openVault({ url: database.url, masterKeys })).close()
   const bucket = { bucket: 'images', accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
   const server = await hostedObjectStore(bucket)
   const objects = connectObjectStore({

@@ -308,8 +308,11 @@ describe('a rebuild', () => {
     const projectors = [ticketBoard, ...others, ticketCounts]
     await world.filled(projectors)
     let isSkipped = false
-    const skips = async (name: string) => new Set(isSkipped && name === 'two' ? [formatPosition(position)] : [])
     let taking: Promise<Copy> | undefined
+    const skips = async (name: string) => {
+      await taking
+      return new Set(isSkipped && name === 'two' ? [formatPosition(position)] : [])
+    }
     const onProgress = ({ phase, projector }: RebuildProgress): void => {
       if (phase === 'comparing' && projector === 'ticket_board')
         taking = emptyCopy(world.context(), { ...ticketCounts, name: 'one' }, 'one__next')
