@@ -74,7 +74,7 @@ export async function changeUser(
         deps.store,
         target,
         (state) => {
-          const decision = answering(decide(command, state, address?.claimId))
+          const decision = answering(decide(command, state, address?.expiredBefore))
           missing = 'refused' in decision || decision.length === 0 ? [] : withoutHold(state)
           return missing.length === 0 ? decision : []
         },
@@ -97,7 +97,8 @@ export async function changeUser(
   } catch (error) {
     // After an unknown outcome the change may have happened. The process finds out.
     if (error instanceof Problem) {
-      await address?.release()
+      // An earlier request of the user may still use the claim that this one renewed. It then ends after 30 s.
+      if (address?.isNew === true && address.renewedId === null) await address.release()
       if (status !== null) await endHolds(deps, held.values(), status.holdId, context)
     }
     throw error
@@ -128,11 +129,12 @@ type ChangeRefusal =
 function decide(
   { profile, status, administration }: ChangeUser,
   state: UserState,
-  claimId: string | undefined,
+  expiredBefore: number | undefined,
 ): Decision<UserEvent, ChangeRefusal> {
   const refusal = mayAdminister(administration, state)
   if (refusal !== null) return refusal
-  if (profile?.email !== undefined && mayBeOfAnother(profile.email, claimId, state)) return refused('address-not-held')
+  if (profile?.email !== undefined && mayBeOfAnother(profile.email, expiredBefore, state))
+    return refused('address-not-held')
   const profiled = profile === null ? [] : changeProfile(profile, state)
   if (isRefusal(profiled)) return profiled
   const after = profiled.reduce(users.of('').fold.evolve, state)
@@ -142,11 +144,13 @@ function decide(
 
 /**
  * Another user may have the address by now: the claim has expired, or there is none, because the user had the address
- * when the request looked.
+ * when the request looked. Another request of the user may have renewed the claim, so the end of any claim counts.
+ *
+ * @param expiredBefore how many holds and claims of the user had expired before the request made its claim
  */
-function mayBeOfAnother(email: string, claimId: string | undefined, state: UserState): boolean {
+function mayBeOfAnother(email: string, expiredBefore: number | undefined, state: UserState): boolean {
   if (!isUser(state)) return false
-  return claimId === undefined ? !hasAddress(state, email) : state.expiredHolds.includes(claimId)
+  return expiredBefore === undefined ? !hasAddress(state, email) : state.expiredHolds.length > expiredBefore
 }
 
 function hasAddress(state: UserState, email: string): boolean {
@@ -184,7 +188,7 @@ async function reserveNewAddress(
     { ...context, commandId: v5('address', context.commandId) },
   )
   if (reserved.kind === 'held') throw problem('email-in-use')
-  return reserved
+  return { ...reserved, expiredBefore: isUser(state) ? state.expiredHolds.length : 0 }
 }
 
 export function userOf(state: UserState): User {

@@ -40,7 +40,7 @@ export const userMutants: readonly Mutant[] = [
     name: 'late-address-taken',
     fault: 'two users have one address if the claim of the first one ended before its event',
     file: 'commands/users/change-user.ts',
-    at: 'mayBeOfAnother / includes()',
+    at: 'mayBeOfAnother / >',
     becomes: 'false',
     caughtBy: {
       'test/processes/users/users-steps.int.test.ts':

@@ -15,6 +15,7 @@ import { userDetailOf } from '../../../commands/users/user-records.ts'
 import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
 import { IdentityProviderUnavailableError, type IdentityProvider } from '../../../contracts/users/identity-provider.ts'
 import { createPool } from '../../../platform/database/database.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { overdueAccountSteps } from '../../../processes/users/overdue-steps.ts'
 import { usersProcess } from '../../../processes/users/users.process.ts'
@@ -269,9 +270,13 @@ describe('a membership that is added', () => {
 
 describe('a change of address', () => {
   const other = () => newUser(organisation)
-  const move = (email: string, deps = world.routes, displayName?: string) => {
+  const move = (
+    email: string,
+    deps = world.routes,
+    displayName?: string,
+    requireMatch: () => void = () => undefined,
+  ) => {
     const profile = { email, displayName, newProfileId: randomUUID(), changedBy: randomUUID(), now: world.now() }
-    const requireMatch = () => undefined
     const command = { profile, status: null, administration, requireMatch }
     return changeUser(deps, user.userId, command, contextOf(world))
   }
@@ -288,6 +293,35 @@ describe('a change of address', () => {
     expect(process.done).toEqual(['reservation: ReservationClaimed', 'user: UserChanged'])
     const { state } = await world.otherStore.load(users.of(user.userId))
     expect('externalId' in state && state.email).toBe(user.email)
+    await finish()
+  })
+
+  test('that was renewed by a request that was then refused keeps its claim', async () => {
+    await registered(world, user)
+    const second = other()
+    const refusals: unknown[] = []
+    const store = interrupted(world.store, 'user', async () => {
+      const unmatched = () => {
+        throw problem('precondition-failed')
+      }
+      refusals.push(await problemOf(move(second.email, world.routes, undefined, unmatched)))
+      refusals.push(await problemOf(registerUser(world.routes, second, contextOf(world))))
+    })
+    expect(await problemOf(move(second.email, { ...world.routes, store }))).toBe(null)
+    expect(refusals).toEqual(['precondition-failed', 'email-in-use'])
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email: second.email }, [organisation])
+  })
+
+  test('that took too long is refused also if a killed request renewed its claim', async () => {
+    await registered(world, user)
+    const second = other()
+    const store = interrupted(world.store, 'user', async () => {
+      await expect(move(second.email, mortal(world.routes, 1).deps)).rejects.toBeInstanceOf(KilledError)
+      world.pass(31)
+      await registered(world, second)
+    })
+    expect(await problemOf(move(second.email, { ...world.routes, store }))).toBe('conflict')
     await finish()
   })
 
