@@ -24,10 +24,13 @@ export interface DestroyedKey {
 export interface FollowedPatientErasures {
   /** Resolves when every erasure so far is known. Rejects if the event store refuses the subscription. */
   readonly caughtUp: Promise<void>
-  /** Those that this process knows of, oldest first, each as the same object. */
+  /** Those of the four days before the newest one that this process knows of, oldest first, each as the same object. */
   destroyedKeys(): Iterable<DestroyedKey>
   close(): Promise<void>
 }
+
+/** The list of destroyed keys stays short, however many patients were erased. The sweep looks back three days. */
+const keptMs = 4 * 86_400_000
 
 /**
  * Follows the erasures of patients from the first one on. From its start nothing about the patient is recorded or
@@ -50,7 +53,9 @@ export function followPatientErasures({ store, vault, logger }: PatientErasuresO
       if (event.type === 'PatientErasureStarted') vault.closeSubject(orgId, id)
       if (event.type === 'PatientErasureStepDone' && event.data.step === 'keys_destroyed') {
         vault.forgetSubject(orgId, id)
-        destroyed.push({ orgId, patientId: id, destroyedAt: event.data.doneAt })
+        const { doneAt } = event.data
+        destroyed.push({ orgId, patientId: id, destroyedAt: doneAt })
+        while (Date.parse(destroyed[0]?.destroyedAt ?? doneAt) < Date.parse(doneAt) - keptMs) destroyed.shift()
         // Before that, there is no state in memory.
         if (hasCaughtUp) store.forgetStates()
       }

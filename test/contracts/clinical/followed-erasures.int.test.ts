@@ -7,6 +7,7 @@ import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { caseFact, ids, patientFact } from '../../streams/facts.ts'
 import { erasureFact } from '../../streams/patient-erasure-facts.ts'
+import { eventually } from '../../support/eventually.ts'
 import { givenInstallation, type InstalledProcess } from '../../support/installation.ts'
 
 const installation = givenInstallation()
@@ -74,4 +75,12 @@ it('a process drops the states of the patient when the key is destroyed', async 
   await expect.poll(() => other.store.presume(patient).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await other.store.load(patient)).state).toMatchObject({ person: null })
   expect([...other.destroyedKeys()]).toContainEqual({ orgId: ids.org, patientId, destroyedAt: done.data.doneAt })
+
+  const later = await someone(eraser.store)
+  await eraser.store.append(later.erasure, 'no_stream', [later.started], newContext())
+  const doneAt = new Date(Date.parse(done.data.doneAt) + 5 * 86_400_000).toISOString()
+  const ofLater = { patientId: later.patientId, step: 'keys_destroyed', doneAt } as const
+  await eraser.store.append(later.erasure, 0n, [erasureFact('PatientErasureStepDone', ofLater)], newContext())
+  const left = { orgId: ids.org, patientId: later.patientId, destroyedAt: doneAt }
+  await eventually(() => expect([...other.destroyedKeys()]).toEqual([left]))
 })
