@@ -55,8 +55,9 @@ export async function listAccesses(
   if (user !== undefined) rows.whereRaw('(?? = ? or ?? = ?)', [a.userId, user.id, a.recipientKey, user.recipientKey])
   if (clientId !== undefined) rows.where(a.clientId, clientId)
   if (category !== undefined) rows.whereRaw('?? @> to_jsonb(?::text)', [a.categories, category])
-  if (from !== undefined) rows.whereRaw('?? >= ?', [at, from])
-  if (to !== undefined) rows.whereRaw('?? < ?', [at, to])
+  // Postgres takes offsets below 16 hours only.
+  if (from !== undefined) rows.whereRaw('?? >= ?', [at, new Date(from).toISOString()])
+  if (to !== undefined) rows.whereRaw('?? < ?', [at, new Date(to).toISOString()])
   return openedPage(deps, patientId === undefined ? newestFirst : newestOfPersonFirst, rows, page)
 }
 

@@ -888,6 +888,15 @@ describe('filters of the access log', () => {
     expect(await found({ user: { id: accessLogIds.user, recipientKey }, since: paired(6) })).toEqual(access(6))
   })
 
+  it('take an instant with each offset of RFC 3339', async () => {
+    const withOffset = (at: string, hours: number) =>
+      new Date(Date.parse(at) + hours * 3_600_000)
+        .toISOString()
+        .replace('Z', `${hours < 0 ? '-' : '+'}${String(Math.abs(hours))}:00`)
+    const period = { from: withOffset(paired(2), 23), to: withOffset(paired(4), -23) }
+    expect(await found({ patientId: ids.patient, ...period })).toEqual(access(3))
+  })
+
   it('of a user without a patient account find who saw the contact', async () => {
     const own = { userId: userIds.user, patientId: null, since }
     const { rows } = await audit.listOwnAccesses(reads, org, own, first)
