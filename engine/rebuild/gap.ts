@@ -64,8 +64,9 @@ async function gapUpTo(
 ): Promise<Gap> {
   if (comparePositions(after, upTo) >= 0) return { batch: undefined, reach: after }
   const wants = (type: string) => handlerOf(projector, type) !== undefined
+  const opens = () => projector.opensPersonal === true
   const ending = new AbortController()
-  const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: ending.signal })
+  const batches = eventStore.readLog({ filter, after, upTo, wants, opens, batchSize: gapEvents, signal: ending.signal })
   try {
     // Uses a timer: the read checks its signal only between answers, and may wait longer for a key or for the log.
     const { value: batch } = await answered(limited(limitMs, batches.next()), signal)
