@@ -122,7 +122,7 @@ async function switchIn(
   const deadline = performance.now() + heldMs
   if (row === undefined)
     throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
-  const position = { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
+  const position = positionOf(row)
   // This also covers an event skipped since the skips were read: only a failed projector can skip one, and then its
   // status changes.
   if (row.status !== stored.status || row.copy_id !== stored.copyId) throw new NotYet('the serving one has changed')
@@ -134,6 +134,11 @@ async function switchIn(
     )
   const own = await lockedRow(client, projector.name)
   if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
+  // A fill does not wait for the disk.
+  if (comparePositions(positionOf(own), copy.position) !== 0)
+    throw new CopyLostError(
+      `the database has lost the last writes to ${projector.name}, or another process continued it`,
+    )
   try {
     const missing = await gapAtLock(context, copy, gap, position)
     await limitRest(client, deadline)
@@ -178,6 +183,10 @@ async function switchIn(
 
 async function lockedRow(client: PoolClient, name: string): Promise<LockedRow | undefined> {
   return (await client.query<LockedRow>('select * from runtime.projectors where name = $1 for update', [name])).rows[0]
+}
+
+function positionOf(row: LockedRow): Position {
+  return { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
 }
 
 /** Limits the following statements to the remaining time. */

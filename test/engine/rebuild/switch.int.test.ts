@@ -3,7 +3,7 @@ import { createReadPositions } from '../../../engine/projections/read-positions.
 import { partOf, writeBatch } from '../../../engine/projections/batch-writer.ts'
 import type { RebuildProgress } from '../../../engine/rebuild/context.ts'
 import { emptyCopy } from '../../../engine/rebuild/copies.ts'
-import { fill } from '../../../engine/rebuild/fill.ts'
+import { CopyLostError, fill } from '../../../engine/rebuild/fill.ts'
 import { rebuild } from '../../../engine/rebuild/rebuild.ts'
 import { switchOver } from '../../../engine/rebuild/switch.ts'
 import { pause } from '../../../platform/kit/backoff.ts'
@@ -326,6 +326,23 @@ describe('a switch', () => {
       position: (await world.stored('ticket_board'))?.position,
     })
     expect(await world.stored('ticket_board')).toMatchObject({ copyId: copy.copyId })
+  })
+
+  it('refuses a copy whose last writes the database has lost', async () => {
+    const ticket = world.fresh()
+    await say(world.store, `ticket-${ticket}`, opened(ticket))
+    await world.filled([ticketCounts])
+    const before = await world.stored('ticket_counts')
+    if (before === undefined) throw new TypeError('nothing was filled')
+    const copy = await emptyCopy(world.context(), ticketCounts, 'ticket_counts__next')
+    await fill(world.context(), [{ copy, upTo: before.position }])
+    // A fill does not wait for the disk. After a crash of the database, rows and checkpoint are those of an earlier batch.
+    await world.pool.query(
+      `delete from ticket_counts__next.counts;
+       update runtime.projectors set commit_position = 0, prepare_position = 0 where name = 'ticket_counts__next'`,
+    )
+    await expect(switchOver(world.context(), copy)).rejects.toThrow(CopyLostError)
+    expect((await world.stored('ticket_counts'))?.copyId).toBe(before.copyId)
   })
 
   it('gives way to a reader that locks the tables', async () => {
