@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
+import { operatorLock } from '../rebuild/operator-locks.ts'
 import { nextCopyOf, readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import { fitOf } from './schema.ts'
 import type { ProjectorRun } from './projector-run.ts'
@@ -30,7 +31,7 @@ export class Vacancies {
     const taken: ProjectorRun[] = []
     for (const run of idle) {
       const { name } = run.projector
-      this.#reconsider(run, stored.get(name), stored.get(nextCopyOf(name)))
+      await this.#reconsider(run, locks, stored.get(name), stored.get(nextCopyOf(name)))
       if (isOccupied(run)) continue
       if (await this.#mayRun(run, locks, stored.get(name))) taken.push(run)
       else if (!isOccupied(run)) run.state = 'standby'
@@ -38,11 +39,20 @@ export class Vacancies {
     return taken
   }
 
-  /** Reacts to others: a copy replaced the older one, or an operator stopped an upgrade or resumed a failed one. */
-  #reconsider(run: ProjectorRun, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
+  /**
+   * Reacts to others: a copy replaced the older one, or an operator stopped an upgrade or resumed a failed one. An
+   * attempt of another instance resumes nothing, or two instances would fill copies in turn for ever.
+   */
+  async #reconsider(
+    run: ProjectorRun,
+    locks: AdvisoryLocks,
+    stored: StoredCheckpoint | undefined,
+    next: StoredCheckpoint | undefined,
+  ): Promise<void> {
     const isOlder = stored !== undefined && fitOf(stored, run.projector) === 'older'
     const isUpgradeOver = run.upgrading !== undefined && (!isOlder || stored.status === 'stopped')
-    const isLetGoOn = run.hasFailedUpgrade && !(isOlder && next?.status === 'failed')
+    const isLetGoOn =
+      run.hasFailedUpgrade && !(isOlder && (next?.status === 'failed' || (await isWorkedOn(locks, run.projector.name))))
     if (isUpgradeOver || isLetGoOn) this.#listener.standBy(run)
   }
 
@@ -72,6 +82,13 @@ export class Vacancies {
     const what = served === version ? 'with other tables, serves' : `serves, and this program has ${version}`
     this.#logger.warn({ component: 'projections', projector: name }, `version ${served}, ${what}`)
   }
+}
+
+/** Whether another instance or an operator works on the copies. */
+async function isWorkedOn(locks: AdvisoryLocks, name: string): Promise<boolean> {
+  if (!(await locks.tryAcquire(operatorLock(name)))) return true
+  await locks.release(operatorLock(name))
+  return false
 }
 
 /** Being upgraded, or stopped at an event. */

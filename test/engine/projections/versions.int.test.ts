@@ -5,6 +5,7 @@ import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { defineProjector, type Projector } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import { requestStop } from '../../../engine/projections/checkpoints.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { eventually } from '../../support/eventually.ts'
 import { RebuildWorld } from '../rebuild/rebuild-world.ts'
@@ -175,6 +176,37 @@ describe('a newer version of a projector', () => {
     expect(await newer.resume('ticket_board')).toBe(true)
     await eventually(async () => expect((await world.titles(picky))[bad]).toBe('v2 older goes on'))
     await eventually(() => expect(newer.status()[0]?.state).toBe('live'))
+  })
+
+  it('that cannot process an event is tried once by each instance, however many there are', async () => {
+    await ticketNamed('bad')
+    await world.filled([board(1)])
+    const picky = board(2, {
+      handlers: {
+        TicketOpened: () => {
+          throw new RangeError('never')
+        },
+      },
+    })
+    const first = world.start([picky])
+    await eventually(() => expect(first.status()[0]?.state).toBe('failed'))
+    const gate = Promise.withResolvers<void>()
+    const readLog: EventStore['readLog'] = async function* (read) {
+      await gate.promise
+      yield* world.store.readLog(read)
+    }
+    const { store } = world
+    const eventStore = { readLog, head: store.head.bind(store), subscribeToAll: store.subscribeToAll.bind(store) }
+    const second = world.start([picky], { eventStore })
+    await eventually(async () =>
+      expect(await world.stored('ticket_board__next')).toMatchObject({ status: 'rebuilding' }),
+    )
+    // There is nothing to resume. But the first instance looks at the copies.
+    expect(await first.resume('ticket_board')).toBe(false)
+    expect(first.status()[0]?.state).toBe('failed')
+    gate.resolve()
+    await eventually(() => expect(second.status()[0]?.state).toBe('failed'))
+    expect(await world.stored('ticket_board__next')).toMatchObject({ status: 'failed' })
   })
 
   it('without room on the disk drops its copy, and tries again only after a resume', async () => {
