@@ -299,7 +299,7 @@ export class EventStore {
       try {
         appended = await this.#traced(encoded, context)
       } finally {
-        followedIn = ended(appended?.revision ?? 'no_stream')
+        followedIn = ended(appended?.revision ?? 'no_stream', appended?.position)
       }
       const state = this.#stateAt(target.fold, before, expected)
       if (state !== undefined) {
@@ -506,7 +506,7 @@ export class EventStore {
     const { name, filter, from, onCheckpoint, isFollowed = false } = options
     return this.#supervised(options, (callbacks) => ({
       name,
-      following: isFollowed ? this.#shared.followed.follow(filter, callbacks.signal) : undefined,
+      following: isFollowed ? this.#shared.followed.follow(filter, from, callbacks.signal) : undefined,
       start: { position: from, revision: 'start' },
       delivery: options,
       callbacks,

@@ -26,6 +26,8 @@ interface Read {
   readonly filter: EventFilter
   isLive: boolean
   handlingSinceMs: number | undefined
+  /** Of the last event that it has got, live or not. It begins behind this place. */
+  position: Position | 'start'
 }
 
 interface FollowedStates {
@@ -49,16 +51,15 @@ export class FollowedStreams {
   })
   #current: Read | undefined
   #time: FollowedTime = 0
-  #position: Position | undefined
 
   /** @param states the cache of the states, which may be replaced */
   constructor(states: () => FollowedStates) {
     this.#states = states
   }
 
-  /** Begins to follow a read. */
-  follow(filter: EventFilter, signal: AbortSignal): FollowingRead {
-    const read: Read = { filter, isLive: false, handlingSinceMs: undefined }
+  /** Begins to follow a read of the events behind `from`. */
+  follow(filter: EventFilter, from: Position | 'start', signal: AbortSignal): FollowingRead {
+    const read: Read = { filter, isLive: false, handlingSinceMs: undefined, position: from }
     this.#reads.add(read)
     signal.addEventListener('abort', () => this.#forget(read), { once: true })
     return {
@@ -86,26 +87,27 @@ export class FollowedStreams {
   timeOf(stream: string, past?: Position): FollowedTime | undefined {
     const read = this.#current
     if (read === undefined || !passes(read.filter, stream)) return undefined
-    if (past !== undefined && (this.#position === undefined || comparePositions(this.#position, past) < 0))
-      return undefined
+    if (past !== undefined && !hasReached(read.position, past)) return undefined
     const handlingMs = read.handlingSinceMs === undefined ? 0 : performance.now() - read.handlingSinceMs
     return handlingMs > mostHandlingMs ? undefined : this.#time
   }
 
   /**
    * Comes before a read or an append of a stream. The returned function comes after it. It returns the time in which
-   * the result is followed: undefined if the live read has shown a later event meanwhile, because that event will not
-   * come again.
+   * the result is followed: undefined if the live read has shown a later event, because that event will not come again.
+   * An append may repeat an old one. So the place of its last event must be one that the read had not reached before.
    */
-  begin(stream: string): (revision: StreamRevision) => FollowedTime | undefined {
+  begin(stream: string): (revision: StreamRevision, appendedAt?: Position) => FollowedTime | undefined {
     const before = this.timeOf(stream)
+    const shown = this.#current?.position ?? 'start'
     const call = this.#underWay.get(stream) ?? { calls: 0, newest: -1n }
     call.calls += 1
     this.#underWay.set(stream, call)
-    return (revision) => {
+    return (revision, appendedAt) => {
       call.calls -= 1
       if (call.calls === 0) this.#underWay.delete(stream)
-      const isNewest = revision !== 'no_stream' && call.newest <= revision
+      const isOld = appendedAt !== undefined && hasReached(shown, appendedAt)
+      const isNewest = revision !== 'no_stream' && call.newest <= revision && !isOld
       return isNewest && before === this.timeOf(stream) ? before : undefined
     }
   }
@@ -136,13 +138,13 @@ export class FollowedStreams {
   }
 
   #take(read: Read, event: RecordedEvent): void {
-    const { stream, revision } = event
+    const { stream, revision, position } = event
+    read.position = position
     if (read !== this.#current) return
     if (!stream.includes('-')) this.#kept.set(placeOf(stream, revision), event)
     const call = this.#underWay.get(stream)
     if (call !== undefined && call.newest < revision) call.newest = revision
     this.#states().take(event)
-    this.#position = event.position
     this.#tell(stream)
   }
 
@@ -163,8 +165,11 @@ export class FollowedStreams {
     if (next === this.#current) return
     this.#current = next
     this.#time += 1
-    this.#position = undefined
   }
+}
+
+function hasReached(position: Position | 'start', place: Position): boolean {
+  return position !== 'start' && comparePositions(position, place) >= 0
 }
 
 function placeOf(stream: string, revision: bigint): string {

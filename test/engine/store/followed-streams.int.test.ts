@@ -203,6 +203,16 @@ describe('the states of a process that follows the log', () => {
     expect(await roomsOf(target.stream)).toEqual([1, 2])
   })
 
+  test('do not follow from an append that repeats one before events that the live read has shown', async () => {
+    const target = { fold, stream: stream() }
+    const context = newContext()
+    await other.append(target, 'no_stream', [noted(1)], context)
+    await other.append(target, 0n, [noted(2)], newContext())
+    await shows(target.stream, 2)
+    expect(await store.append(target, 'no_stream', [noted(1)], context)).toMatchObject({ revision: 0n })
+    expect(await roomsOf(target.stream)).toEqual([1, 2])
+  })
+
   test('a watch is called after appends of this process and of others', async () => {
     const target = { fold, stream: stream() }
     let calls = 0
