@@ -1,6 +1,6 @@
-import { positionIn } from '../../contracts/audit/event-index.ts'
+import { positionIn, readBlock } from '../../contracts/audit/event-index.ts'
 import { logKeys } from '../../contracts/audit/log-keys.ts'
-import { blockLeaves, blockPath, bytesOf, logFolder, tileReader } from '../../contracts/audit/log-objects.ts'
+import { blockLeaves, tileReader } from '../../contracts/audit/log-objects.ts'
 import {
   decodeRecord,
   logName,
@@ -68,14 +68,15 @@ export async function requireSealedLog(servers: CheckedServers): Promise<void> {
 
 /** The root of the tiles is that of the checkpoint, and the last sealed events are those of the tiles. */
 async function requireEvents(
-  { store, objects }: CheckedServers,
+  servers: CheckedServers,
   generation: number,
   { size, position }: SealedPart,
   checkpoint: SignedCheckpoint,
 ): Promise<void> {
+  const { store, objects } = servers
   const tree = new TileTree(size, tileReader(objects, generation))
   const first = Math.max(Math.floor((size - 1) / tileWidth) - 1, 0) * tileWidth
-  const start = await startOf(objects, generation, first, size)
+  const start = await startOf(servers, generation, first, size)
   if (start === undefined || !(await rootOf(tree))?.equals(checkpoint.root))
     throw new LogWentBackError(
       'the tiles of the sealed log do not fit its newest seal: they are newer, or some are lost',
@@ -104,10 +105,8 @@ async function rootOf(tree: TileTree): Promise<Buffer | undefined> {
 }
 
 /** Position of the first event of a tile. Undefined if the index is missing. */
-async function startOf(objects: CheckedServers['objects'], generation: number, leaf: number, size: number) {
-  const block = Math.floor(leaf / blockLeaves)
-  const leaves = Math.min(size - block * blockLeaves, blockLeaves)
-  const stored = await bytesOf(objects, logFolder(generation) + blockPath(block, leaves))
+async function startOf(servers: CheckedServers, generation: number, leaf: number, size: number) {
+  const stored = await readBlock(servers, { generation, size }, Math.floor(leaf / blockLeaves))
   return stored === undefined ? undefined : positionIn(stored, leaf)
 }
 

@@ -1,6 +1,9 @@
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
+import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { tileWidth } from '../../platform/transparency-log/tiles.ts'
-import { blockLeaves } from './log-objects.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { blockLeaves, blockPath, bytesOf, logFolder } from './log-objects.ts'
+import { decodeRecord, sealedPartOf } from './log-record.ts'
 
 // A block of the index has a part for each tile of 256 leaves: the position of its first event, then for each event the
 // last bytes of its id. So a proof finds an event by its id, and an entry bundle its first event, without a scan.
@@ -48,6 +51,32 @@ export class IndexBlock {
 export function bytesOfBlock(leaves: number): number {
   const within = leaves % tileWidth
   return Math.floor(leaves / tileWidth) * partBytes + (within === 0 ? 0 : positionBytes + within * idBytes)
+}
+
+interface IndexServers {
+  readonly objects: Pick<ObjectStore, 'read'>
+  readonly vault: Pick<Vault, 'record'>
+}
+
+/**
+ * A block as the tree of that size has it. A partial one that is gone is the beginning of the one that a later seal stored in
+ * its place. Undefined if there is none.
+ */
+export async function readBlock(
+  { objects, vault }: IndexServers,
+  { generation, size }: { readonly generation: number; readonly size: number },
+  block: number,
+): Promise<Buffer | undefined> {
+  const leavesAt = (sizeThen: number) => Math.min(sizeThen - block * blockLeaves, blockLeaves)
+  for (let sealed = size; ;) {
+    const bytes = await bytesOf(objects, logFolder(generation) + blockPath(block, leavesAt(sealed)))
+    if (bytes !== undefined) return bytes.subarray(0, bytesOfBlock(leavesAt(size)))
+    const kept = await vault.record('sealed-log')
+    const record = kept === undefined ? undefined : decodeRecord(kept.bytes)
+    const newest = record?.generation === generation ? sealedPartOf(record).size : 0
+    if (leavesAt(newest) <= leavesAt(sealed)) return undefined
+    sealed = newest
+  }
 }
 
 /** Position of the first event of a tile, in a stored block. */

@@ -20,9 +20,9 @@ import {
   type Tile,
 } from '../../platform/transparency-log/tiles.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
-import { leavesIn, positionIn } from './event-index.ts'
+import { leavesIn, positionIn, readBlock } from './event-index.ts'
 import { logKeys } from './log-keys.ts'
-import { blockLeaves, blockPath, bytesOf, logFolder, tileReader } from './log-objects.ts'
+import { blockLeaves, tileReader } from './log-objects.ts'
 import { decodeRecord, sealedPartOf, type LogRecord } from './log-record.ts'
 import { concernsTenant } from './event-owner.ts'
 import { isSealedStream } from './sealed-events.ts'
@@ -83,9 +83,8 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
     return record.cosigned === null ? undefined : parseCheckpoint(record.cosigned)
   }
 
-  async function blockOf({ record, newest }: Opened, block: number): Promise<Buffer | undefined> {
-    const leaves = Math.min(newest.size - block * blockLeaves, blockLeaves)
-    return bytesOf(objects, logFolder(record.generation) + blockPath(block, leaves))
+  function blockOf({ record: { generation }, newest: { size } }: Opened, block: number): Promise<Buffer | undefined> {
+    return readBlock({ objects, vault }, { generation, size }, block)
   }
 
   /** The sealed events from the first one of a tile on. */
