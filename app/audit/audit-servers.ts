@@ -1,4 +1,3 @@
-import { decodeRecord, type LogRecord } from '../../contracts/audit/log-record.ts'
 import type { Configuration, Environment } from '../../platform/configuration/configuration.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { createEgress, type Egress } from '../../platform/outbound/egress.ts'
@@ -6,9 +5,7 @@ import { connectObjectStore, type ObjectStore } from '../../platform/storage/obj
 import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
-import { newestOf } from '../../processes/sealing/log-writer.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { logSealStream } from '../../streams/log-seals/aggregate.ts'
 import { findServers } from '../projections/servers.ts'
 import { objectStoreNeeds, serverNeeds } from '../roles.ts'
 import { clearly } from '../start-errors.ts'
@@ -65,18 +62,4 @@ export async function connectAuditServers(
       await vault.close()
     },
   }
-}
-
-/** What is known of the newest seal: by the vault, or by a later event. Undefined if nothing was sealed. */
-export async function readNewestRecord({
-  store,
-  vault,
-}: {
-  readonly store: Pick<EventStore, 'load'>
-  readonly vault: Pick<Vault, 'record'>
-}): Promise<LogRecord | undefined> {
-  const kept = await vault.record('sealed-log')
-  if (kept === undefined) return undefined
-  const { state } = await store.load(logSealStream)
-  return newestOf(decodeRecord(kept.bytes), state)
 }

@@ -1,13 +1,7 @@
 import { positionIn, readBlock } from '../../contracts/audit/event-index.ts'
 import { logKeys } from '../../contracts/audit/log-keys.ts'
 import { blockLeaves, tileReader } from '../../contracts/audit/log-objects.ts'
-import {
-  decodeRecord,
-  logName,
-  sealedPartOf,
-  type LogRecord,
-  type SealedPart,
-} from '../../contracts/audit/log-record.ts'
+import { logName, sealedPartOf, type LogRecord, type SealedPart } from '../../contracts/audit/log-record.ts'
 import { isSealedStream } from '../../contracts/audit/sealed-events.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
@@ -21,8 +15,7 @@ import { leafHash } from '../../platform/transparency-log/merkle.ts'
 import { TileError, TileTree, tileWidth } from '../../platform/transparency-log/tiles.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import { Witness } from '../../processes/adapters/witness.ts'
-import { newestOf } from '../../processes/sealing/log-writer.ts'
-import { logSealStream } from '../../streams/log-seals/aggregate.ts'
+import { readNewestRecord } from '../../processes/sealing/log-writer.ts'
 
 export interface CheckedServers {
   readonly configuration: Pick<Configuration, 'witnesses' | 'sealOrigin'>
@@ -53,17 +46,17 @@ const witnessMs = 2_000
  * @throws LogWentBackError, ConfigurationError
  */
 export async function requireSealedLog(servers: CheckedServers): Promise<void> {
-  const kept = await servers.vault.record('sealed-log')
-  if (kept === undefined) return
-  const record = decodeRecord(kept.bytes)
+  const first = await readNewestRecord(servers)
+  if (first === undefined) return
   const { sealOrigin } = servers.configuration
-  if (sealOrigin !== undefined && sealOrigin !== record.origin)
-    throw new ConfigurationError(`SEAL_ORIGIN must be ${record.origin}: the first seal fixed it`)
-  const { state } = await servers.store.load(logSealStream)
-  const newest = newestOf(record, state)
+  if (sealOrigin !== undefined && sealOrigin !== first.origin)
+    throw new ConfigurationError(`SEAL_ORIGIN must be ${first.origin}: the first seal fixed it`)
+  // Another process may seal meanwhile. What a witness signed before is not ahead of what is read after that.
+  const signed = await askWitnesses(servers, logName(first))
+  const newest = (await readNewestRecord(servers)) ?? first
   const part = sealedPartOf(newest)
   if (part.checkpoint !== undefined) await requireEvents(servers, newest.generation, part, part.checkpoint)
-  await requireWitnessed(servers, newest)
+  await requireWitnessed(servers, newest, signed)
 }
 
 /** The root of the tiles is that of the checkpoint, and the last sealed events are those of the tiles. */
@@ -110,27 +103,34 @@ async function startOf(servers: CheckedServers, generation: number, leaf: number
   return stored === undefined ? undefined : positionIn(stored, leaf)
 }
 
-/** Only what our own key signed counts: a witness cannot stop a start by itself. */
-async function requireWitnessed(
-  { configuration, vault, objects, egress }: CheckedServers,
-  record: LogRecord,
-): Promise<void> {
-  if (configuration.witnesses.length === 0) return
-  const name = logName(record)
-  const keys = await logKeys(vault, record.origin)
-  const { size } = sealedPartOf(record)
-  await Promise.all(
+interface WitnessedLog {
+  readonly name: string
+  readonly newest: SignedCheckpoint | undefined
+}
+
+async function askWitnesses({ configuration, egress }: CheckedServers, log: string): Promise<readonly WitnessedLog[]> {
+  return Promise.all(
     configuration.witnesses.map(async (address) => {
       const witness = new Witness(egress, address)
-      const newest = await witness.newest(name, AbortSignal.timeout(witnessMs))
-      if (newest === undefined || checkpointRefusal(newest, keys) !== undefined) return
-      if (newest.size > size)
-        throw new LogWentBackError(
-          `the witness ${witness.key.name} has signed ${newest.size} events, and ${size} are sealed`,
-        )
-      const root = await rootOf(new TileTree(newest.size, tileReader(objects, record.generation)))
-      if (root?.equals(newest.root) !== true)
-        throw new LogWentBackError(`the witness ${witness.key.name} has signed another log`)
+      return { name: witness.key.name, newest: await witness.newest(log, AbortSignal.timeout(witnessMs)) }
     }),
   )
+}
+
+/** Only what our own key signed counts: a witness cannot stop a start by itself. */
+async function requireWitnessed(
+  { vault, objects }: CheckedServers,
+  record: LogRecord,
+  signed: readonly WitnessedLog[],
+): Promise<void> {
+  if (signed.length === 0) return
+  const keys = await logKeys(vault, record.origin)
+  const { size } = sealedPartOf(record)
+  for (const { name, newest } of signed) {
+    if (newest === undefined || checkpointRefusal(newest, keys) !== undefined) continue
+    if (newest.size > size)
+      throw new LogWentBackError(`the witness ${name} has signed ${newest.size} events, and ${size} are sealed`)
+    const root = await rootOf(new TileTree(newest.size, tileReader(objects, record.generation)))
+    if (root?.equals(newest.root) !== true) throw new LogWentBackError(`the witness ${name} has signed another log`)
+  }
 }

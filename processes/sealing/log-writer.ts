@@ -265,6 +265,20 @@ export function newestOf(record: LogRecord, sealed: LogSealState): LogRecord {
   return { ...record, checkpoint: sealed.checkpoint, position: sealed.position }
 }
 
+/** What is known of the newest seal: by the vault, or by a later event. Undefined if nothing was sealed. */
+export async function readNewestRecord({
+  store,
+  vault,
+}: {
+  readonly store: Pick<EventStore, 'load'>
+  readonly vault: Pick<Vault, 'record'>
+}): Promise<LogRecord | undefined> {
+  const kept = await vault.record('sealed-log')
+  if (kept === undefined) return undefined
+  const { state } = await store.load(logSealStream)
+  return newestOf(decodeRecord(kept.bytes), state)
+}
+
 async function openBlock(objects: ObjectStore, { generation }: LogRecord, size: number): Promise<IndexBlock> {
   const leaves = size % blockLeaves
   if (leaves === 0) return new IndexBlock(0)
