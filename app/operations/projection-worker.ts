@@ -1,5 +1,6 @@
 import { requestResume } from '../../engine/projections/checkpoints.ts'
 import { RebuildRefusedError, type RebuildContext } from '../../engine/rebuild/context.ts'
+import { copyNames } from '../../engine/rebuild/copies.ts'
 import { rebuild, verify, type Unable } from '../../engine/rebuild/rebuild.ts'
 import { rollback } from '../../engine/rebuild/rollback.ts'
 import type { Comparison } from '../../engine/rebuild/content.ts'
@@ -148,7 +149,7 @@ async function outcomeOf(context: RebuildContext, store: EventStore, row: Operat
       return outcome.kind === 'equal' ? done : different(outcome.comparison)
     }
     case 'rollback': {
-      const outcome = await rollback(context, projector)
+      const outcome = await rollback(context, projector, await copyToPutBack(pool, row))
       return outcome.kind === 'switched' ? done : unable(outcome)
     }
     case 'retry': {
@@ -164,6 +165,16 @@ async function outcomeOf(context: RebuildContext, store: EventStore, row: Operat
       return isDone ? done : { status: 'failed', detail: 'failed-again' }
     }
   }
+}
+
+/** Kept before the rollback. A process that takes it over then knows whether it was carried out. */
+async function copyToPutBack(pool: Pool, { id, projector }: OperationRow): Promise<string | undefined> {
+  const { rows } = await pool.query<{ copy_id: string | null }>(
+    `update runtime.projection_operations set copy_id = coalesce(copy_id, (select copy_id from runtime.projectors where name = $2))
+     where id = $1 returning copy_id`,
+    [id, copyNames(projector).previous],
+  )
+  return rows[0]?.copy_id ?? undefined
 }
 
 const done: Ended = { status: 'done', detail: null }

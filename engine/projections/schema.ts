@@ -134,7 +134,8 @@ const runtimeTables = `
     progress double precision,
     detail text,
     seen_at timestamptz,
-    ended_at timestamptz
+    ended_at timestamptz,
+    copy_id uuid
   );
   create index if not exists projection_operations_of on runtime.projection_operations (projector, requested_at);
   create table if not exists runtime.retried_work (
@@ -169,6 +170,7 @@ const laterColumns = {
     thrown: 'integer not null default 0',
     is_parked: 'boolean not null default false',
   },
+  projection_operations: { copy_id: 'uuid' },
 }
 
 /** Creates the runtime's own schema if it is missing. Safe on several instances at once. */

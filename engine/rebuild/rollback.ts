@@ -17,15 +17,21 @@ export type RollbackOutcome =
  * Puts the copy that served before back in place. The serving one becomes the previous copy, so a second rollback
  * reverses the first. The copy is first filled to the position of the serving one, because readers must never see less
  * than before. Both must have the program's version: a version cannot be rolled back.
+ * @param copyId the copy to put back. If it serves already, nothing changes: otherwise a repeat would reverse the rollback
  * @throws RebuildRefusedError
  */
-export async function rollback(given: RebuildContext, serving: Projector): Promise<RollbackOutcome> {
+export async function rollback(given: RebuildContext, serving: Projector, copyId?: string): Promise<RollbackOutcome> {
   const locks = await OperatorLocks.open(given)
   const context = { ...given, signal: locks.signal }
   const { name } = serving
   try {
     await locks.take(name)
+    const served = (await readCheckpoints(context.pool, [name])).get(name)
+    if (served !== undefined && served.copyId === copyId)
+      return { name, kind: 'switched', position: served.position, status: served.status }
     const copy = await previousCopy(context, serving)
+    if (copyId !== undefined && copy.copyId !== copyId)
+      throw new RebuildRefusedError('nothing-to-roll-back-to', `the previous copy of ${name} was replaced meanwhile`)
     const switched = await switchOver(context, copy)
     if (switched !== undefined) return { name, kind: 'switched', position: switched.position, status: switched.status }
     if (copy.failure === undefined) throw new TypeError(`${name} was neither switched nor has it failed`)

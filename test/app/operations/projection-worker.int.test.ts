@@ -50,3 +50,36 @@ it('an operation waits for a database that is away, and is carried out once it i
   await eventually(async () => expect(await states()).toEqual([refused]))
   await working.close()
 })
+
+it('a rollback whose process is killed after the switch is not reversed by the process that takes it over', async () => {
+  const id = randomUUID()
+  const put = await inTransaction(pool, (client) =>
+    createProjector(client, { ...patientsProjector, name: 'patients__previous' }, 'stopped'),
+  )
+  const served = async () => {
+    const { rows } = await pool.query<{ copy_id: string }>(
+      `select copy_id from runtime.projectors where name = 'patients'`,
+    )
+    return rows[0]?.copy_id
+  }
+  const ended = () =>
+    eventually(async () => {
+      const { rows } = await pool.query('select status from runtime.projection_operations where id = $1', [id])
+      expect(rows).toEqual([{ status: 'done' }])
+    })
+  await pool.query(
+    `insert into runtime.projection_operations (id, projector, verb, accepts_difference, actor_kind, requested_at, status)
+     values ($1, 'patients', 'rollback', false, 'client', now(), 'requested')`,
+    [id],
+  )
+  const working = workOnProjections({ pool, store, logger, databaseUrl: database.url, everyMs: 10 })
+  await ended()
+  expect(await served()).toBe(put)
+  await pool.query(
+    `update runtime.projection_operations set status = 'running', seen_at = now() - interval '1 minute', ended_at = null where id = $1`,
+    [id],
+  )
+  await ended()
+  expect(await served()).toBe(put)
+  await working.close()
+})
