@@ -48,6 +48,17 @@ export interface PoolOptions {
 }
 
 /**
+ * The server gives up a client that answers nothing for 15 s. A machine without power or network closes no connection.
+ * Otherwise its locks, and the rows of an open transaction, would stay locked for hours, and no stand-by could take over.
+ */
+const silenceLimits = {
+  tcp_keepalives_idle: '5',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '2',
+  tcp_user_timeout: '15000',
+}
+
+/**
  * A pool that replaces lost connections. A lost idle connection writes a log line; none ends the program. `jit` is off:
  * the statements are short, so compiling them is a waste. Some planner settings raise their estimated cost so far that
  * Postgres would compile each one.
@@ -63,7 +74,7 @@ export function createPool({
 }: PoolOptions): Pool {
   const pool = new Pool({
     connectionString: url,
-    Client: clientWith({ jit: 'off', ...settings }),
+    Client: clientWith({ jit: 'off', ...silenceLimits, ...settings }),
     max,
     min,
     types: customTypes,

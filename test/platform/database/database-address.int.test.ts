@@ -62,7 +62,8 @@ async function saidTo(url: string): Promise<Said | undefined> {
   return heard
 }
 
-const ours = '-c jit=off -c enable_sort=off'
+const ours =
+  '-c jit=off -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2 -c tcp_user_timeout=15000 -c enable_sort=off'
 
 describe('an address is parsed as pg parses it, and our settings are added', () => {
   const tcp = (password: string, parameters = '') => `postgres://platform:${password}@127.0.0.1:${port}/db${parameters}`

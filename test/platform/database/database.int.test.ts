@@ -63,6 +63,21 @@ describe('a pool', () => {
     await pool.end()
   })
 
+  it.runIf(process.platform === 'linux')(
+    'lets the server give up a machine that answers nothing within 15 s',
+    async () => {
+      const pool = createPool({ url: database.url })
+      const names = ['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout']
+      const { rows } = await pool.query<Record<string, string>>(
+        `select ${names.map((name) => `current_setting('${name}') as ${name}`).join()}`,
+      )
+      await pool.end()
+      const [idle = 0, interval = 0, count = 0, timeoutMs = 0] = names.map((name) => Number(rows[0]?.[name]))
+      expect(idle + interval * count).toBe(15)
+      expect(timeoutMs).toBe(15_000)
+    },
+  )
+
   it('turns compilation off and applies its settings on every connection; options in the address have precedence', async () => {
     const shown = async (pool: Pool) => {
       const clients = await Promise.all([pool.connect(), pool.connect()])
