@@ -25,14 +25,15 @@ export interface ProjectorLag {
   readonly idleSeconds: number
 }
 
-/** Counts at most so many events behind each. */
+/** Counts at most so many events behind each. Nothing moves one that an earlier program left behind. */
 export async function readLags(
   pool: Pool,
   eventStore: Pick<EventStore, 'positionsBackwards'>,
   most: number,
 ): Promise<readonly ProjectorLag[]> {
   const { lags } = await countBehind(pool, eventStore, most)
-  return lags.map(({ projector: { name, status, idleSeconds = 0 }, behind }) => ({
+  const own = lags.filter(({ projector }) => projector.programVersion !== undefined)
+  return own.map(({ projector: { name, status, idleSeconds = 0 }, behind }) => ({
     name,
     isFailed: status === 'failed',
     events: behind,

@@ -2,7 +2,7 @@ import { v4 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { retryProjector } from '../../../app/projections/going-on.ts'
-import { projectionLag } from '../../../app/projections/lag.ts'
+import { projectionLag, readLags } from '../../../app/projections/lag.ts'
 import { knownProjectors } from '../../../app/projections/known-projectors.ts'
 import { listProjectors } from '../../../app/projections/list.ts'
 import { skipFailedEvent } from '../../../app/projections/skip.ts'
@@ -164,6 +164,13 @@ test('lag counts the projected events after each checkpoint, up to a limit', asy
     events_behind: 0,
     is_more: false,
   })
+})
+
+test('alerts count no read model that only another program has', async () => {
+  expect(lineOf(await projectionLag(pool, store, false), 'letters')).toMatch(/ stopped .* 4 events /)
+  const names = (await readLags(pool, store, 10)).map(({ name }) => name)
+  expect(names).toContain('cases')
+  expect(names).not.toContain('letters')
 })
 
 test.each(['consent_records', 'ai_review_todo'])(
