@@ -132,7 +132,8 @@ async function requireUnlocked(pool: Pool, projector: string): Promise<void> {
 /** @throws Problem */
 async function requireFailedAt(pool: Pool, projector: string, position: string | null): Promise<void> {
   if (projectorNamed(projector).decisive === true) throw problem('skip-refused')
-  const { status, failure, copies } = await readProjector(pool, projector)
-  const failures = [status === 'failed' ? failure : undefined, ...copies.map((copy) => copy.failure)]
+  const { status, version = 0, failure, copies } = await readProjector(pool, projector)
+  const newer = copies.filter((copy) => copy.kind === 'next' && copy.version > version)
+  const failures = [status === 'failed' ? failure : undefined, ...newer.map((copy) => copy.failure)]
   if (!failures.some((one) => one?.position === position)) throw problem('projection-not-there')
 }

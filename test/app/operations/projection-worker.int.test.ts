@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { requestOperation } from '../../../app/operations/projection-operations.ts'
 import { workOnProjections } from '../../../app/operations/projection-worker.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
@@ -82,4 +83,25 @@ it('a rollback whose process is killed after the switch is not reversed by the p
   await ended()
   expect(await served()).toBe(put)
   await working.close()
+})
+
+it('no skip is accepted for an event at which only the previous copy stands', async () => {
+  await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'PatientRegistered',
+       failed_category = 'patient', failed_commit = 7, failed_prepare = 7, failed_reason = 'planted' where name = 'patients__previous'`,
+  )
+  const id = randomUUID()
+  const context = { commandId: id, correlationId: id, clientId: 'test' }
+  const projection = { verb: 'skip', acceptsDifference: false, position: '7/7' } as const
+  const order = {
+    id,
+    projector: 'patients',
+    projection,
+    reason: 'tried',
+    actor: { kind: 'client', id: null },
+    context,
+  } as const
+  await expect(requestOperation({ pool, store, now: () => new Date() }, order)).rejects.toMatchObject({
+    code: 'projection-not-there',
+  })
 })
