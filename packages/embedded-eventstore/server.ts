@@ -28,9 +28,7 @@ import { read } from './services/read.ts'
 import type { ByteStreamCall } from './services/reply-stream.ts'
 import { appendCall, deleteCall, tombstoneCall } from './services/unary-writes.ts'
 import type { StreamStore } from './streams/stream-store.ts'
-
-/** Exceeds the largest append, so that an oversized append is refused with its own error. */
-const LARGEST_REQUEST = 32 << 20
+import { LARGEST_REQUEST } from './wire/errors.ts'
 
 export type ServeOptions = ListenOptions & {
   /** Undefined: every caller may do everything. */

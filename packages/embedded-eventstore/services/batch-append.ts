@@ -11,6 +11,7 @@ import {
 } from '../wire/append-request.ts'
 import { batchError, batchSuccess } from '../wire/append-reply.ts'
 import {
+  LARGEST_REQUEST,
   MAX_APPEND_SIZE,
   batchAccessDenied,
   batchBadRequest,
@@ -30,7 +31,10 @@ export type BatchAppendCall = ServerDuplexStream<Buffer, Buffer | Buffer[]>
 type PartialAppend = {
   options: AppendOptions
   events: ProposedEvent[]
+  /** Bytes of data. */
   size: number
+  /** Bytes of the messages, metadata included. */
+  held: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -56,6 +60,8 @@ class BatchSession {
   private readonly access: AccessControl
   private readonly call: BatchAppendCall
   private readonly partial = new Map<string, PartialAppend>()
+  /** Bytes of all partial appends. */
+  private held = 0
   private answers: Buffer[] = []
   private pending = 0
   private readonly heldBy = new Set<'disk' | 'client'>()
@@ -70,7 +76,7 @@ class BatchSession {
 
   receive(bytes: Buffer): void {
     try {
-      this.take(readBatchAppendMessage(bytes))
+      this.take(readBatchAppendMessage(bytes), bytes.length)
     } catch (error) {
       if (error instanceof BadRequestError || error instanceof MalformedMessageError)
         this.refuse(correlationIdOf(bytes), '', batchBadRequest(error.message))
@@ -93,17 +99,21 @@ class BatchSession {
   private forgetPartial(): void {
     for (const { timer } of this.partial.values()) clearTimeout(timer)
     this.partial.clear()
+    this.held = 0
   }
 
-  private take(message: BatchAppendMessage): void {
+  private take(message: BatchAppendMessage, length: number): void {
     const key = message.correlationId.toString('latin1')
     const known = this.partial.get(key)
     const started = known ?? this.begin(message)
     if (started === undefined) return
     for (const event of message.events) started.size += event.data.length
-    started.events = known === undefined ? message.events : [...known.events, ...message.events]
+    started.held += length
+    this.held += length
+    if (known === undefined) started.events = message.events
+    else for (const event of message.events) known.events.push(event)
     const { stream } = started.options
-    if (started.size > MAX_APPEND_SIZE) {
+    if (started.size > MAX_APPEND_SIZE || (this.held > LARGEST_REQUEST && !message.isFinal)) {
       this.drop(key, started)
       this.refuse(message.correlationId, stream, batchMaxAppendSizeExceeded())
     } else if (message.isFinal) {
@@ -124,13 +134,13 @@ class BatchSession {
       this.refuse(message.correlationId, options.stream, batchTimeout())
       return undefined
     }
-    return { options, events: [], size: 0, timer: undefined }
+    return { options, events: [], size: 0, held: 0, timer: undefined }
   }
 
   private hold(key: string, correlationId: Buffer, started: PartialAppend): void {
     const wait = Math.min(LONGEST_WAIT_MS, (started.options.deadlineAt ?? Infinity) - Date.now())
     started.timer = setTimeout(() => {
-      this.partial.delete(key)
+      this.drop(key, started)
       this.refuse(correlationId, started.options.stream, batchTimeout())
     }, wait)
     this.partial.set(key, started)
@@ -139,6 +149,7 @@ class BatchSession {
   private drop(key: string, started: PartialAppend): void {
     clearTimeout(started.timer)
     this.partial.delete(key)
+    this.held -= started.held
   }
 
   private append(correlationId: Buffer, { options, events }: PartialAppend): void {

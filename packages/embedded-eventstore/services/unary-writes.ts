@@ -5,6 +5,7 @@ import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wi
 import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
 import type { AccessControl } from '../access/access-control.ts'
 import {
+  LARGEST_REQUEST,
   MAX_APPEND_SIZE,
   handlerFailed,
   invalidArgument,
@@ -13,6 +14,7 @@ import {
   streamDeleted,
   toCallError,
   wrongExpectedVersion,
+  type CallError,
 } from '../wire/errors.ts'
 import { append, softDelete, tombstone, type WriteOutcome } from '../streams/append.ts'
 import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
@@ -23,7 +25,10 @@ type Reply = sendUnaryData<Buffer>
 /** A deadline closer than this would pass before the answer reaches the client. grpc-js then ends the call. */
 const LEAST_TIME_LEFT_MS = 25
 
-/** The `Append` call is one append: options first, then one event per message. */
+/**
+ * The `Append` call is one append: options first, then one event per message. The options decide who may append, so no
+ * event is kept before them. Metadata does not count as data, but it takes memory: `size` counts the data, `held` all.
+ */
 export function appendCall(
   store: StreamStore,
   access: AccessControl,
@@ -33,24 +38,29 @@ export function appendCall(
   let options: AppendOptions | undefined
   const events: ProposedEvent[] = []
   let size = 0
+  let held = 0
   let isAnswered = false
   const answer: Reply = (error, value) => {
     if (!isAnswered) reply(error, value)
     isAnswered = true
   }
   call.on('data', (bytes: Buffer) => {
+    if (isAnswered) return
     try {
       const message = readAppendMessage(bytes)
-      if (message === undefined || 'expected' in message) {
+      if (message !== undefined && 'expected' in message) {
+        if (message.expected === undefined) throw noExpectedRevision()
+        access.requireStream(call.metadata, 'write', message.stream)
         options = message
-        if (message?.expected !== undefined) access.requireStream(call.metadata, 'write', message.stream)
         return
       }
+      if (message === undefined || options === undefined) throw handlerFailed()
       if (message.type === undefined) throw missingMetadataProperty('type')
       if (message.contentType === undefined) throw missingMetadataProperty('content-type')
       if (message.type === '') throw handlerFailed()
       size += message.data.length
-      if (size > MAX_APPEND_SIZE) throw maxAppendSizeExceeded()
+      held += bytes.length
+      if (size > MAX_APPEND_SIZE || held > LARGEST_REQUEST) throw maxAppendSizeExceeded()
       events.push(message)
     } catch (error) {
       answer(toCallError(error))
@@ -60,7 +70,7 @@ export function appendCall(
   const finish = (): void => {
     if (isAnswered) return
     try {
-      if (options?.expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
+      if (options?.expected === undefined) throw noExpectedRevision()
       if (options.stream === '') throw handlerFailed()
       const { stream, expected } = options
       append(store, stream, expected, events, (outcome) => {
@@ -140,7 +150,7 @@ function end(
   try {
     const expected = options === undefined ? undefined : expectedOf(options)
     const stream = Buffer.from(options?.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8')
-    if (expected === undefined) throw invalidArgument("'None' is not a valid expected stream revision")
+    if (expected === undefined) throw noExpectedRevision()
     access.requireStream(call.metadata, 'delete', stream)
     if (stream === '') throw handlerFailed()
     write(store, stream, expected, (outcome: WriteOutcome) => {
@@ -151,6 +161,10 @@ function end(
   } catch (error) {
     reply(toCallError(error))
   }
+}
+
+function noExpectedRevision(): CallError {
+  return invalidArgument("'None' is not a valid expected stream revision")
 }
 
 function expectedOf(options: DeleteOptions): ExpectedRevision | undefined {

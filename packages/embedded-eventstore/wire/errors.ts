@@ -12,6 +12,11 @@ import { MalformedMessageError } from './protobuf.ts'
 
 /** Largest append in bytes of event data. */
 export const MAX_APPEND_SIZE = 1 << 20
+/**
+ * Largest message in bytes, and most that one call holds of appends that are not complete. Exceeds the largest append,
+ * so that an oversized append is refused with its own error.
+ */
+export const LARGEST_REQUEST = 32 << 20
 
 const NO_ROOM = 'NoRoomOnDisk'
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isRealEventStore } from '../../testing/fresh-event-store.ts'
 import { collect, contractStore, counted, emitted, failure, outcome, revisions, takeUntil } from './contract-store.ts'
 import { cutConnection, type CutConnection } from '../../testing/cut-connection.ts'
-import { rawStreams, writeHalf } from './raw-append.ts'
+import { appendEvent, appendOptions, rawStreams, writeHalf } from './raw-append.ts'
 
 const { answers, client, store, stream, append } = contractStore()
 
@@ -85,6 +85,20 @@ describe('an append that its client does not complete writes nothing', () => {
     cutOff.close()
     await relay.close()
   })
+})
+
+test('an append whose event comes before its options is refused', async () => {
+  const raw = rawStreams(store().url)
+  const name = stream()
+  const refused = new Promise<string | undefined>((resolve) => {
+    const call = raw.append((error) => resolve(error?.details))
+    call.write(appendEvent('{}', 'Early'))
+    call.write(appendOptions(name))
+    call.end()
+  })
+  expect(await refused).toBe('Exception was thrown by handler.')
+  expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
+  raw.close()
 })
 
 describe('a lost connection', () => {

@@ -26,17 +26,26 @@ export function writeHalf(
   text: string,
   type: string,
 ): void {
+  call.write(appendOptions(stream))
+  call.write(appendEvent(text, type))
+}
+
+/** The first message of an append to any revision. */
+export function appendOptions(stream: string): streams.AppendReq {
   const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
-  call.write(
-    new streams.AppendReq().setOptions(
-      new streams.AppendReq.Options().setStreamIdentifier(identifier).setAny(new shared.Empty()),
-    ),
+  return new streams.AppendReq().setOptions(
+    new streams.AppendReq.Options().setStreamIdentifier(identifier).setAny(new shared.Empty()),
   )
+}
+
+/** The message of one event. */
+export function appendEvent(text: string, type: string, metadata = new Uint8Array()): streams.AppendReq {
   const message = new streams.AppendReq.ProposedMessage()
     .setId(new shared.UUID().setString(randomUUID()))
     .setData(Buffer.from(text))
+    .setCustomMetadata(metadata)
   message.getMetadataMap().set('type', type).set('content-type', 'application/json')
-  call.write(new streams.AppendReq().setProposedMessage(message))
+  return new streams.AppendReq().setProposedMessage(message)
 }
 
 /** A complete append of one event for the batch call, to any revision. */

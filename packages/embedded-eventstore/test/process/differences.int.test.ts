@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startEventStore, type EventStoreNode } from '../../start.ts'
 import { collect, counted, failure, revisions, link } from '../contract/contract-store.ts'
 import { SOON, TestConsumer, consumer, settings } from '../contract/persistent-consumer.ts'
-import { batchRequest, rawStreams } from '../contract/raw-append.ts'
+import { appendEvent, appendOptions, batchRequest, rawStreams } from '../contract/raw-append.ts'
 
 // The node differs from the server here on purpose. The contract suite cannot contain these tests, because it also runs
 // on servers.
@@ -90,6 +90,39 @@ test('a batch append with an empty type gets one refusal, and the next append is
   expect(answers.map((answer) => answer.getError()?.getMessage())).toEqual(['BadRequest', undefined])
   expect(await revisions(client.readStream('a-1'))).toEqual([0])
   raw.close()
+})
+
+describe('a call that sends more metadata than it may hold', () => {
+  const metadata = Buffer.alloc(4 << 20)
+
+  test('in one append: the append is refused', async () => {
+    const raw = rawStreams(node.url)
+    const refused = new Promise<string | undefined>((resolve) => {
+      const call = raw.append((error) => resolve(error?.details))
+      call.write(appendOptions('a-1'))
+      for (let n = 0; n < 9; n += 1) call.write(appendEvent('', 'Large', metadata))
+      call.end()
+    })
+    expect(await refused).toBe('Maximum Append Size of 1048576 Exceeded.')
+    raw.close()
+  })
+
+  test('in batch appends that it does not complete: the last one is refused, and complete appends are accepted', async () => {
+    const raw = rawStreams(node.url)
+    const answers: streams.BatchAppendResp[] = []
+    const call = raw.batchAppend()
+    call.on('data', (answer: streams.BatchAppendResp) => answers.push(answer)).on('error', () => {})
+    for (let n = 0; n < 8; n += 1) {
+      const incomplete = batchRequest('a-1', '').setIsFinal(false)
+      incomplete.getProposedMessagesList()[0]?.setCustomMetadata(metadata)
+      call.write(incomplete)
+    }
+    call.write(batchRequest('a-1', '{}'))
+    await expect.poll(() => answers.length, SOON).toBe(2)
+    expect(answers.map((answer) => answer.getError()?.getMessage())).toEqual(['MaximumAppendSizeExceeded', undefined])
+    call.cancel()
+    raw.close()
+  })
 })
 
 test('a refusal about a stream whose name is not ASCII contains the reason and the name', async () => {
