@@ -29,6 +29,9 @@ export type RecentEvent = { stream: string; revision: number; position: number }
  */
 export type Recovery = { tornBytes: number; appendsReadAgain: number; isIndexBuilt: boolean }
 
+/** An append as it was read. */
+type ReadAppend = { frame: Frame; events: StoredEvent[] }
+
 /** The last event of a metadata stream: parsed, as bytes, and the end of the log after it. */
 type WrittenMetadata = { metadata: StreamMetadata; data: Buffer; end: number }
 
@@ -58,6 +61,8 @@ export class StreamStore {
   private readonly heads: LruMap<string, { revision: number; end: number }>
   private readonly written: LruMap<string, WrittenMetadata>
   private readonly recentIds = new LruMap<string, RecentEvent>(IDS_KEPT)
+  /** A repeat, and a reader of links, ask for one append once for each of its events. */
+  private lastRead: ReadAppend | undefined
   private readonly listeners = new Set<(frames: Frame[]) => void>()
   private readonly streamListeners = new Map<string, Set<() => void>>()
 
@@ -162,11 +167,17 @@ export class StreamStore {
   }
 
   /** The events of the append that contains a revision. Throws CorruptLogError when log and index disagree. */
-  eventsAt(stream: string, place: { revision: number; position: number }): { frame: Frame; events: StoredEvent[] } {
-    const frame = this.log.readFrame(place.position)
-    if (frame.stream !== stream || frame.firstRevision !== place.revision)
+  eventsAt(stream: string, place: { revision: number; position: number }): ReadAppend {
+    const read = this.lastRead?.frame.position === place.position ? this.lastRead : this.readAppend(place.position)
+    if (read.frame.stream !== stream || read.frame.firstRevision !== place.revision)
       throw new CorruptLogError('the index points to another append', place.position)
-    return { frame, events: frameEvents(frame) }
+    return read
+  }
+
+  private readAppend(position: number): ReadAppend {
+    const frame = this.log.readFrame(position)
+    this.lastRead = { frame, events: frameEvents(frame) }
+    return this.lastRead
   }
 
   /** Calls back with the new frames whenever more of the log is durable. Returns a function that stops the calls. */
