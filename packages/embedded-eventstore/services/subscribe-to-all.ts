@@ -54,11 +54,11 @@ class AllSubscriber {
     this.replies = replies
     this.request = request
     this.subscription = subscription
-    this.after = from === 'start' ? -1 : from === 'end' ? store.log.durableEnd : from
-    this.at =
-      from === 'end'
-        ? this.after
-        : (store.index.markBefore(Math.min(this.after, store.log.durableEnd)) ?? SEGMENT_HEADER)
+    const end = store.log.durableEnd
+    // A position beyond the end is of another log or of a lost part of this one. As on the server, every event from now
+    // on comes after it.
+    this.after = from === 'start' ? -1 : from === 'end' ? end : Math.min(from, end)
+    this.at = from === 'end' ? end : (store.index.markBefore(this.after) ?? SEGMENT_HEADER)
     this.checkpoints =
       request.filter === undefined
         ? undefined

@@ -147,6 +147,19 @@ describe('a subscription to $all', () => {
     expect((await failure(collect(client().subscribeToAll({ fromPosition: wrong })))).type).toBe('unknown')
   })
 
+  test('from a position beyond the end: caughtUp, then every new event', async () => {
+    const name = stream()
+    await append(name, 1)
+    const beyond = { commit: 10n ** 15n, prepare: 10n ** 15n }
+    for (const options of [{}, { filter: streamNameFilter({ prefixes: [name] }) }]) {
+      const subscription = client().subscribeToAll({ fromPosition: beyond, ...options })
+      const seen = takeUntil(subscription, (events) => events.some(({ event }) => event?.streamId === name))
+      await emitted(subscription, 'caughtUp')
+      const [appended] = await append(name, 1, { first: 1 })
+      expect((await seen).at(-1)?.event?.id).toBe(appended?.id)
+    }
+  })
+
   test('contains positions that a read accepts', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
