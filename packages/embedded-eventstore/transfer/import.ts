@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ByteClient } from './byte-client.ts'
 import { readExport } from './export-file.ts'
@@ -148,7 +149,13 @@ class Importing {
 
   private async fill(stream: string, revision: bigint): Promise<void> {
     const outcome = await this.client.append(stream, revision - 1n, [
-      { id: crypto.randomUUID(), type: FILLER_EVENT, isJson: false, data: Buffer.alloc(0), metadata: Buffer.alloc(0) },
+      {
+        id: fillerId(stream, revision),
+        type: FILLER_EVENT,
+        isJson: false,
+        data: Buffer.alloc(0),
+        metadata: Buffer.alloc(0),
+      },
     ])
     if (outcome.kind === 'conflict')
       throw new Error(
@@ -156,6 +163,14 @@ class Importing {
       )
     this.result.filled += 1
   }
+}
+
+/** A repeated import finds fillers by their ids too. */
+function fillerId(stream: string, revision: bigint): string {
+  const hex = hash('sha256', `${FILLER_EVENT} ${revision}@${stream}`)
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  )
 }
 
 function originalOf(stream: string): string {

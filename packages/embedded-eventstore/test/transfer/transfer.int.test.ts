@@ -237,6 +237,17 @@ describe('an import into a store', () => {
     expect(found.map(({ type }) => type)).toEqual([FILLER_EVENT, FILLER_EVENT, 'Noted', FILLER_EVENT, 'Noted'])
   })
 
+  test('that was interrupted behind a gap of a scavenge is completed by a second one', async () => {
+    const to = await freshStore()
+    const events = [written('worn', 2n), written('worn', 4n)]
+    await exportedByHand(events.slice(0, 1))
+    await importStore(to, file)
+    await exportedByHand(events)
+    expect(await importStore(to, file)).toMatchObject({ events: 2 })
+    const found = await withBytes(to, (client) => collect(client.readAll()))
+    expect(found.map(({ type }) => type)).toEqual([FILLER_EVENT, FILLER_EVENT, 'Noted', FILLER_EVENT, 'Noted'])
+  })
+
   test('stops before a write that would crash a real server', async () => {
     const to = await freshStore()
     const deletion = { ...written('$$a', 0n, '$metadata'), data: bytes('{"$tb":9223372036854775807}') }
