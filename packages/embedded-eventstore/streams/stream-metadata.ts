@@ -88,7 +88,7 @@ export function withTruncateBefore(json: Buffer, truncateBefore: number): Buffer
   if (values === undefined) return undefined
   return Buffer.from(
     JSON.stringify({ ...values, $tb: truncateBefore }, (_key, value: unknown) =>
-      typeof value === 'bigint' ? Number(value) : value,
+      typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value,
     ),
   )
 }
@@ -106,6 +106,13 @@ function revisionOf(value: bigint): number {
 }
 
 type JsonObject = Record<string, unknown>
+
+declare global {
+  interface JSON {
+    /** Stands for a value in this very form, with all digits of a number. TypeScript does not know it yet. */
+    rawJSON(text: string): object
+  }
+}
 
 /** Integers are parsed as BigInt, whatever their size, because the server distinguishes 2 from 2.0. */
 function parseObject(text: string): JsonObject | undefined {

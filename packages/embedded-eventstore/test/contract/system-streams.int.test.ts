@@ -2,6 +2,7 @@ import { BACKWARDS, END, jsonEvent } from '@eventstore/db-client'
 import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { collect, contractStore, counted, emitted, failure, revisions, takeUntil } from './contract-store.ts'
+import { ByteClient } from '../../transfer/byte-client.ts'
 import { appendText, rawStreams } from './raw-append.ts'
 
 const { answers, client, store, stream, append } = contractStore()
@@ -15,6 +16,16 @@ afterAll(() => raw?.close())
 async function setText(name: string, text: string): Promise<void> {
   if (raw === undefined) throw new Error('no client yet')
   await appendText(raw, `$$${name}`, text)
+}
+
+/** The bytes of a stream's metadata, without spaces. */
+async function textOf(name: string): Promise<string> {
+  const reader = new ByteClient(store().url)
+  const last = await reader.last(`$$${name}`)
+  await reader.dispose()
+  return Buffer.from(last?.data ?? [])
+    .toString('utf8')
+    .replaceAll(/\s/g, '')
 }
 
 /** The readable ones of six events under this metadata. */
@@ -101,6 +112,14 @@ describe('metadata takes effect', () => {
     expect(await revisions(client().readStream(other))).toEqual([2])
     expect(await revisions(client().readStream(bytes))).toEqual([0, 1, 2])
   })
+})
+
+test('metadata of a deleted stream revives it and keeps its other members, with all digits of an integer', async () => {
+  const name = stream()
+  await append(name, 2)
+  await client().deleteStream(name)
+  await setText(name, '{"owner":12345678901234567890,"of":[9007199254740993,"x"]}')
+  expect(await textOf(name)).toBe('{"owner":12345678901234567890,"of":[9007199254740993,"x"],"$tb":2}')
 })
 
 test('returns access list and cache control, with single roles and with lists', async () => {
