@@ -26,7 +26,7 @@ export class GroupStreams {
   private isClosed = false
   private waiting: number | undefined
   /** Writes that a full disk refused, in order. */
-  private readonly held: (() => void)[] = []
+  private held: { stream: string; write: () => void }[] = []
 
   constructor(store: StreamStore, source: GroupSource, group: string) {
     const key = groupKey(streamOf(source), group)
@@ -103,9 +103,12 @@ export class GroupStreams {
   /** Stops writing checkpoints. A later one would overwrite those of the group's next life, or follow its deletion. */
   close(): void {
     this.isClosed = true
+    this.held = this.held.filter(({ stream }) => stream !== this.checkpointStream)
   }
 
+  /** Deletes both streams. A message that waits to be parked would return to the group's next life. */
   delete(): void {
+    this.held = []
     for (const stream of [this.checkpointStream, this.parked]) softDelete(this.store, stream, 'any', ignore)
   }
 
@@ -115,15 +118,17 @@ export class GroupStreams {
     done: () => void = ignore,
   ): void {
     const proposed = { id: randomUUID(), ...event }
-    this.held.push(() =>
-      append(this.store, stream, 'any', [proposed], (outcome) => {
-        if (outcome.kind !== 'success')
-          process.stderr.write(
-            `${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`,
-          )
-        done()
-      }),
-    )
+    this.held.push({
+      stream,
+      write: () =>
+        append(this.store, stream, 'any', [proposed], (outcome) => {
+          if (outcome.kind !== 'success')
+            process.stderr.write(
+              `${JSON.stringify({ level: 'error', event: 'group-write-refused', stream, outcome: outcome.kind })}\n`,
+            )
+          done()
+        }),
+    })
     if (this.held.length === 1) this.writeHeld()
   }
 
@@ -131,7 +136,7 @@ export class GroupStreams {
   private writeHeld(): void {
     for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
       try {
-        next()
+        next.write()
       } catch (error) {
         if (error instanceof NoRoomError) {
           setTimeout(() => this.writeHeld(), RETRY_MS).unref()
