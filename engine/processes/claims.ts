@@ -196,7 +196,7 @@ export async function endClaimsOf(instance: string, worker: string, pool: Pick<P
   await pool.query(
     `update runtime.claims set lease_until = '-infinity',
        ended_leases = (ended_leases || lease_until)[greatest(1, cardinality(ended_leases) + 2 - ${mostEndedLeases}):]
-     where starts_with(worker, $1) and worker <> $2 and lease_until > '-infinity'`,
-    [`${instance}/`, worker],
+     where substring(worker from '^(.*)/[^/]*$') = $1 and worker <> $2 and lease_until > '-infinity'`,
+    [instance, worker],
   )
 }

@@ -339,16 +339,16 @@ describe('workers', () => {
       })
     })
 
-    it('leave the claims of other instances, also of those with a longer name', async () => {
+    it.each(['clinic-2', 'clinic/2'])('leave the claims of other instances, as of %s', async (longer) => {
       const key = await openTicket()
-      await claimAs('clinic-2/running')
+      await claimAs(`${longer}/running`)
       const deps = dependencies()
       startWorkers(deps, { instance: 'clinic' })
       const later = fresh()
       await say(store, `ticket-${later}`, opened(later))
       await eventually(async () => expect(await titleOf(later)).toBe('renamed'))
       expect([deps.calls, await titleOf(key)]).toEqual([[later], undefined])
-      await pool.query(`update runtime.claims set lease_until = '-infinity' where worker = 'clinic-2/running'`)
+      await pool.query(`update runtime.claims set lease_until = '-infinity' where worker = $1`, [`${longer}/running`])
       await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
     })
 
