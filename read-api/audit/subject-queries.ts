@@ -45,17 +45,20 @@ export async function isSubject(pool: Pool, { kind, id, tenant }: AuditSubject):
   return found.some((rows) => rows.length > 0)
 }
 
-/** Parts of one query. */
+/** Parts of one query, in the order of their beginnings. */
 const chunk = 200
 
-/** The parts of a subject, in the order of their nearer ends. */
+/**
+ * The parts of a subject, in the order of their nearer ends. The end of a stream moves when it goes on, so only one query
+ * has all of them in the order of their ends.
+ */
 export async function* partsOf(
   pool: Pool,
   subject: AuditSubject,
   question: PartsQuestion,
 ): AsyncGenerator<StreamPart, void, undefined> {
   const { order, after, from, to, categories } = question
-  const [near, comparison] = order === 'asc' ? (['firstCommit', '>'] as const) : (['lastCommit', '<'] as const)
+  const isAscending = order === 'asc'
   let last: PartView | undefined
   do {
     const rows = rowsFrom(
@@ -63,18 +66,18 @@ export async function* partsOf(
       'parts.*',
     )
     if (after !== undefined)
-      rows.whereRaw(order === 'asc' ? '"lastCommit" >= ?' : '"firstCommit" <= ?', [String(after.commit)])
+      rows.whereRaw(isAscending ? '"lastCommit" >= ?' : '"firstCommit" <= ?', [String(after.commit)])
     if (from !== undefined) rows.whereRaw('"lastAt" >= ?', [from])
     if (to !== undefined) rows.whereRaw('"firstAt" < ?', [to])
     if (categories !== undefined) rows.whereRaw(`split_part("stream", '-', 1) = any(?)`, [categories])
     if (last !== undefined)
-      rows.whereRaw(`("${near}", "stream", "firstRevision") ${comparison} (?, ?, ?)`, [
-        last[near],
+      rows.whereRaw('("firstCommit", "stream", "firstRevision") > (?, ?, ?)', [
+        last.firstCommit,
         last.stream,
         last.firstRevision,
       ])
-    const direction = order === 'asc' ? 'asc' : 'desc'
-    rows.orderByRaw(`"${near}" ${direction}, "stream" ${direction}, "firstRevision" ${direction}`, []).limit(chunk)
+    if (isAscending) rows.orderByRaw('"firstCommit", "stream", "firstRevision"', []).limit(chunk)
+    else rows.orderByRaw('"lastCommit" desc', [])
     const found = await viewsOf(pool, rows)
     for (const { stream, ...ends } of found)
       yield {
@@ -84,7 +87,7 @@ export async function* partsOf(
         firstRevision: BigInt(ends.firstRevision),
         lastRevision: BigInt(ends.lastRevision),
       }
-    last = found.length < chunk ? undefined : found.at(-1)
+    last = isAscending && found.length === chunk ? found.at(-1) : undefined
   } while (last !== undefined)
 }
 

@@ -7,7 +7,7 @@ import type { DomainEvent, Fold, RecordedEvent } from '../../../engine/store/eve
 import type { Access } from '../../../platform/http/shown-content.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
-import { createPool } from '../../../platform/database/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { auditSubjectsProjector } from '../../../projections/audit/audit-subjects.projector.ts'
 import { timelineRoute } from '../../../read-api/audit/timeline-route.ts'
@@ -27,6 +27,8 @@ export interface PlacedEvent {
 export interface AuditWorld {
   readonly world: DecisionWorld
   readonly t: TestApplication
+  /** Of the read model. */
+  readonly pool: Pool
   /** Recorded accesses. */
   readonly accesses: Access[]
   /** Reads of the event store until now. */
@@ -79,6 +81,7 @@ export async function openAuditWorld(): Promise<AuditWorld> {
   const audit: AuditWorld = {
     world,
     t,
+    pool,
     accesses,
     reads: () => count,
     async append(orgId, ...events) {

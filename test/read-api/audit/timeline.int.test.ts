@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { actorContext } from '../../../app/demo/members.ts'
 import type { DomainEvent } from '../../../engine/store/events.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
+import { partsOf } from '../../../read-api/audit/subject-queries.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { goldenFact } from '../../golden-events/golden-facts.ts'
 import { at, caseFact, consentFact, ids, patientFact } from '../../streams/facts.ts'
@@ -150,6 +151,35 @@ describe('the timeline of a patient', () => {
     // The search halves 1,000 events until 64 are left. Then come reads of 16.
     expect(audit.reads() - before).toBeLessThanOrEqual(4 + 5 + 2)
   })
+
+  it.each(['asc', 'desc'] as const)(
+    'has each of many streams once, in the order %s, although one goes on',
+    async (order) => {
+      const [orgId, patientId] = [randomUUID(), randomUUID()]
+      const opened = Array.from({ length: 210 }, () => {
+        const caseId = randomUUID()
+        return { stream: `case-${orgId}-${caseId}`, caseId, event: caseFact('CaseOpened', { caseId, patientId }) }
+      })
+      await audit.append(orgId, ...opened)
+      await audit.caughtUp()
+      const [oldest] = opened
+      if (oldest === undefined) throw new Error('no case')
+      const question = { order, after: undefined, from: undefined, to: undefined, categories: undefined }
+      const streams: string[] = []
+      for await (const { stream } of partsOf(
+        audit.pool,
+        { kind: 'patient', id: patientId, tenant: tenantOfFact(orgId) },
+        question,
+      )) {
+        streams.push(stream)
+        if (streams.length > 1) continue
+        const { caseId } = oldest
+        await audit.append(orgId, { ...oldest, event: caseFact('CaseClosed', { caseId, patientId }) })
+        await audit.caughtUp()
+      }
+      expect(streams.toSorted()).toEqual(opened.map(({ stream }) => stream).toSorted())
+    },
+  )
 
   it('has the events of the wanted types and times only', async () => {
     const orgId = randomUUID()
