@@ -6,7 +6,7 @@ import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool, PoolClient } from '../../platform/database/database.ts'
 import { createApplication } from '../../platform/http/application.ts'
-import { problem, type Problem } from '../../platform/http/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import type { Access } from '../../platform/http/shown-content.ts'
 import type { Service, ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -23,6 +23,7 @@ import { pastTables, withQuery } from './past-tables.ts'
 export interface PastDependencies {
   readonly pool: Pool
   readonly store: Pick<EventStore, 'readStream' | 'readTimes'>
+  readonly isCurrent: (projector: string) => Promise<boolean>
   readonly now: () => Date
   readonly logger: Logger
   readonly configuration: Configuration
@@ -40,8 +41,8 @@ export interface Past {
   isRecord?: boolean
   /** The connection with the read models of the moment. Undefined before they exist. */
   tables?: PoolClient
-  /** The person of the answer was erased. */
-  refusal?: Problem | undefined
+  /** Why there is no answer: the person of it was erased, or its events cannot be read. */
+  refusal?: unknown
   /** The access record of the answer, if it shows something personal. */
   access?: Access
 }
@@ -51,7 +52,7 @@ export const noAddress = 'urn:no-address'
 
 /** Today's routes over the read models of the running answer. It listens nowhere. `secret` opens the routes of administrators. */
 export async function pastApplication(
-  { pool, store, configuration, objects, logger, services }: PastDependencies,
+  { pool, store, isCurrent, configuration, objects, logger, services }: PastDependencies,
   running: AsyncLocalStorage<Past>,
   secret: string,
 ): Promise<FastifyInstance> {
@@ -67,8 +68,12 @@ export async function pastApplication(
     const param = parametersOf(request)
     const sources = sourcesOf(request.routeOptions.config.documentedPath ?? '', param)
     if (sources === undefined) throw problem('not-found')
-    const streams = await sources({ pool, store, tenant, param })
-    const events = await eventsUpTo(store, streams, moment.position)
+    const readEvents = async () =>
+      eventsUpTo(store, await sources({ pool, store, tenant, param, isCurrent }), moment.position)
+    const events = await readEvents().catch((error: unknown) => {
+      past().refusal = error
+      throw error
+    })
     past().refusal = erasureIn(events)
     const names = request.routeOptions.config.servedBy ?? []
     past().tables = pastTables(

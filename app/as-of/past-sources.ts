@@ -1,4 +1,5 @@
 import type { EventStore } from '../../engine/store/event-store.ts'
+import { requireCurrent } from '../../engine/reads/read-route.ts'
 import { rowsOfTenant, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { isUuid } from '../../platform/http/formats.ts'
@@ -39,6 +40,8 @@ export interface PastStream {
 export interface SourceDependencies {
   readonly pool: Pool
   readonly store: Pick<EventStore, 'readStream'>
+  /** Of today's read models, which name the streams of some answers. */
+  readonly isCurrent: (projector: string) => Promise<boolean>
 }
 
 interface Asked extends SourceDependencies {
@@ -131,7 +134,8 @@ const i = tableOf(imagesProjector, imagesTable, 'i')
 const d = tableOf(webhookDeliveriesProjector, webhookDeliveriesTable, 'd')
 
 /** An image has a stream of its own, or is in the stream of the assessment that declared it. */
-async function ofImage({ pool, tenant, param }: Asked): Promise<readonly PastStream[]> {
+async function ofImage({ pool, tenant, param, isCurrent }: Asked): Promise<readonly PastStream[]> {
+  await requireCurrent({ isCurrent }, imagesProjector)
   const rows = rowsOfTenant(o, tenant).whereRaw('?? in (select ?? from ??.?? as i where ?? = ?)', [
     o.ownerId,
     i.ownerId,
@@ -147,6 +151,7 @@ async function ofImage({ pool, tenant, param }: Asked): Promise<readonly PastStr
 /** The assessment of a delivery makes it due. Its own stream begins later. */
 async function ofDelivery(asked: Asked): Promise<readonly PastStream[]> {
   const { pool, tenant, param } = asked
+  await requireCurrent(asked, webhookDeliveriesProjector)
   const [row] = await viewsOf(pool, rowsOfTenant(d, tenant).where(d.deliveryId, param('deliveryId')))
   const assessmentId = row?.assessmentId ?? null
   const caused = assessmentId === null ? [] : [assessments.of(tenant, assessmentId)]

@@ -248,6 +248,17 @@ describe('the route', () => {
     expect(await ask(patient)).toMatchObject({ status: 410, body: { code: 'subject-erased' } })
   })
 
+  it.each([
+    ['/v1/clinical-api/images/', 'images'],
+    ['/v1/clinical-api/webhook-subscriptions/none/deliveries/', 'webhook_deliveries'],
+  ])('has no answer to %s while the read model lags that names its streams', async (begin, projector) => {
+    const asked = { at: closed(), path: `${begin.replace('none', randomUUID())}${randomUUID()}` }
+    past.lagging.add(projector)
+    expect(await ask(asked)).toMatchObject({ status: 503, body: { code: 'read-model-behind' } })
+    past.lagging.clear()
+    expect(await ask(asked)).toMatchObject({ status: 200, body: { status: 404 } })
+  })
+
   it('refuses callers beyond those that may wait', async () => {
     const answers = await Promise.all(Array.from({ length: 70 }, () => ask({ at: closed(), path })))
     const statuses = answers.map(({ status }) => status)

@@ -29,6 +29,8 @@ export interface PastWorld {
   /** Recorded accesses. */
   readonly accesses: Access[]
   readonly asOf: AsOf
+  /** Read models that count as not current. */
+  readonly lagging: Set<string>
   /** Resolves when every read model contains the whole log. Returns its end. */
   caughtUp(): Promise<Position>
   /** Fills every read model again, by a program with newer versions of all projectors. */
@@ -57,8 +59,10 @@ export async function openPastWorld(): Promise<PastWorld> {
   let runner = await started(readModels)
   const reads = createReadPositions({ pool, projectors: readModels })
   let now = new Date()
+  const lagging = new Set<string>()
   const given = {
     ...unusedParts,
+    isCurrent: async (projector: string) => !lagging.has(projector),
     configuration: loadConfiguration({ RATE_LIMITS: 'off', ADMIN_API_SECRET: adminSecret }),
     store: world.store,
     vault: world.vault,
@@ -89,6 +93,7 @@ export async function openPastWorld(): Promise<PastWorld> {
     pool,
     accesses,
     asOf,
+    lagging,
     async caughtUp() {
       const head = await world.store.head(filter)
       const { caughtUp } = await reads.waitFor(
