@@ -2,12 +2,13 @@ import type { Moment } from '../../contracts/audit/as-of.ts'
 import { rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import { problem } from '../../platform/http/problems.ts'
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { auditSubjectsProjector, streamEndsTable } from '../../projections/audit/audit-subjects.projector.ts'
 
 interface MomentDependencies {
   readonly pool: Pool
-  readonly store: Pick<EventStore, 'readTimes'>
+  readonly store: Pick<EventStore, 'head' | 'readTimes'>
   readonly now: () => Date
 }
 
@@ -19,16 +20,20 @@ interface Place {
 /**
  * The last event recorded at or before an instant, or the last one at or before a position. Undefined if the instant is in
  * the future, or the position behind the newest event.
+ * @throws Problem `event-store-unavailable`
  */
 export async function momentOf(deps: MomentDependencies, at: Date | Position): Promise<Moment | undefined> {
   const isInstant = at instanceof Date
   if (isInstant && at.getTime() > deps.now().getTime()) return undefined
+  const end = await deps.store.head({ streamPrefixes: [] })
   let last = await nearbyPlace(deps.pool, at)
   for await (const event of deps.store.readTimes(last.position)) {
     const isAfter = isInstant ? new Date(event.recordedAt) > at : comparePositions(event.position, at) > 0
     if (isAfter) return momentFrom(last, at)
     last = event
   }
+  // The node that answers may lack the newest events, or end the read early.
+  if (comparePositions(last.position, end) < 0) throw problem('event-store-unavailable', { retryAfterSeconds: 1 })
   return isInstant || comparePositions(last.position, at) === 0 ? momentFrom(last, at) : undefined
 }
 

@@ -22,7 +22,7 @@ import { pastTables, withQuery } from './past-tables.ts'
 
 export interface PastDependencies {
   readonly pool: Pool
-  readonly store: Pick<EventStore, 'readStream' | 'readTimes'>
+  readonly store: Pick<EventStore, 'head' | 'readStream' | 'readTimes'>
   readonly isCurrent: (projector: string) => Promise<boolean>
   readonly now: () => Date
   readonly logger: Logger

@@ -21,6 +21,7 @@ export interface AsOf {
   /**
    * The last position at or before an instant, or the last event at or before a position, with its time. Undefined if
    * it is after the newest event.
+   * @throws Problem `event-store-unavailable`
    */
   momentOf(at: Date | Position): Promise<Moment | undefined>
   /**

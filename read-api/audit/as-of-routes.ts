@@ -51,7 +51,14 @@ export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
     access: { scopes: ['audit:read', 'audit:read-phi'], alsoOfActor: true },
     servedBy: [auditSubjectsProjector],
     reply: AsOfReply,
-    problems: ['path-not-supported', 'moment-in-future', 'read-model-behind', 'subject-erased', 'user-erased'],
+    problems: [
+      'path-not-supported',
+      'moment-in-future',
+      'read-model-behind',
+      'event-store-unavailable',
+      'subject-erased',
+      'user-erased',
+    ],
     handle: async ({ tenant, query }) => {
       // It names the streams of the answer.
       await requireCurrent(deps, auditSubjectsProjector)

@@ -3,9 +3,12 @@ import { sample } from 'fast-check'
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { momentOf } from '../../../app/as-of/moments.ts'
 import type { Moment } from '../../../contracts/audit/as-of.ts'
 import { categoryOf } from '../../../engine/store/catalogue.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { DomainEvent, Fold } from '../../../engine/store/events.ts'
+import type { EventFilter } from '../../../engine/store/subscription-options.ts'
 import { formatPosition, startOfLog, type Position } from '../../../platform/kit/positions.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { histories, storyOf } from '../../../tools/equality/histories.ts'
@@ -208,6 +211,21 @@ describe('the route', () => {
       status: 404,
       body: { code: 'not-found' },
     })
+  })
+
+  it('has no moment while the event store ends the read of its log early', async () => {
+    const { pool, world } = past
+    const ofStore = (store: Pick<EventStore, 'readTimes'>) => ({
+      pool,
+      now: () => new Date(),
+      store: { ...store, head: (filter: EventFilter) => world.store.head(filter) },
+    })
+    const ended = ofStore({ readTimes: async function* () {} })
+    const whole = ofStore({ readTimes: (after) => world.store.readTimes(after) })
+    for (const at of [new Date(), positions[1] ?? startOfLog]) {
+      await expect(momentOf(ended, at)).rejects.toMatchObject({ code: 'event-store-unavailable' })
+      expect(await momentOf(whole, at)).toBeDefined()
+    }
   })
 
   it('refuses the future, other paths and other callers', async () => {
