@@ -73,7 +73,7 @@ export interface Codec {
   /** Signs a text for one member of one stream's metadata. */
   readonly signMark: (mark: MarkPlace, value: string) => string
   /** The text that was signed for this place; undefined for any other text. */
-  readonly openMark: (mark: MarkPlace, signed: string) => string | undefined
+  readonly openMark: (mark: MarkPlace, signed: string) => Promise<string | undefined>
 }
 
 /** A member of a stream's metadata. */
@@ -125,8 +125,8 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, keys: EventKe
     isSigned: (event) => keys.isSigned(event),
     refreshKeys: () => keys.refresh(),
     signMark: (mark, value) => keys.newest.sign(placeOfMark(mark), '', JSON.stringify({ value })),
-    openMark(mark, signed) {
-      if (!keys.isSignedText(placeOfMark(mark), noData, Buffer.from(signed))) return undefined
+    async openMark(mark, signed) {
+      if (!(await keys.isSignedText(placeOfMark(mark), noData, Buffer.from(signed)))) return undefined
       const { value } = JSON.parse(signed) as { readonly value: string }
       return value
     },

@@ -68,16 +68,17 @@ export class EventKeys {
   isSigned(event: SignedEvent): boolean | Promise<boolean> {
     const id = namedKey(event.metadataBytes)
     const key = this.#known.get(id)
-    if (key === undefined) return this.#strangers.has(id) ? false : this.#isSignedByUnknown(id, event)
+    if (key === undefined)
+      return this.#strangers.has(id) ? false : this.#keyNamed(id).then((read) => isSignedWith(read, event))
     const isIncomplete = key.end === undefined && id !== this.#newestId
     if (isIncomplete && performance.now() - this.#readMs >= incompleteMs)
       return this.refresh().then(() => isSignedWith(this.#known.get(id), event))
     return isSignedWith(key, event)
   }
 
-  /** Whether any of the keys signed a text that has no place in the log. */
-  isSignedText(place: SignedPlace, data: Uint8Array, signed: Uint8Array): boolean {
-    return this.#known.get(namedKey(signed))?.signer.isSigned(place, data, signed) ?? false
+  /** Whether any of the keys signed a text that has no place in the log. @throws Error if the vault is away */
+  async isSignedText(place: SignedPlace, data: Uint8Array, signed: Uint8Array): Promise<boolean> {
+    return (await this.#keyNamed(namedKey(signed)))?.signer.isSigned(place, data, signed) ?? false
   }
 
   /** Reads the keys anew. Calls at the same time share a read. @throws Error if the vault is away */
@@ -88,13 +89,15 @@ export class EventKeys {
     return this.#reading
   }
 
-  async #isSignedByUnknown(id: string, event: SignedEvent): Promise<boolean> {
+  /** Reads the vault for a key that this process does not know. */
+  async #keyNamed(id: string): Promise<KnownKey | undefined> {
+    if (this.#known.has(id) || this.#strangers.has(id)) return this.#known.get(id)
     // A read that runs may have begun before the key was stored.
     await this.#reading
     if (!this.#known.has(id)) await this.refresh()
     const key = this.#known.get(id)
     if (key === undefined) this.#strangers.set(id, true)
-    return isSignedWith(key, event)
+    return key
   }
 
   async #afterRead(): Promise<Signer> {

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resumePoint, sourceMember } from '../../../engine/relay/resume-point.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
-import { openTestStore, visitCategory } from '../store/fixtures.ts'
+import { MemoryKeys, openTestStore, visitCategory } from '../store/fixtures.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 
 const { category, channel, catalogue } = visitCategory()
@@ -63,4 +63,17 @@ it('ignores a position in the metadata without our signature, or signed for anot
   const { [sourceMember]: signed } = await store.readMetadata(other)
   await store.writeMetadata(channel, { [sourceMember]: signed })
   expect(await resumePoint(store, channel)).toEqual(before)
+})
+
+it('is a position that another process signed with a key which this one does not know yet', async () => {
+  const { channel: other } = visitCategory()
+  const vault = new MemoryKeys()
+  await using early = await openTestStore({ url: node.url, catalogue, vault })
+  const [first] = await vault.eventKeys()
+  if (first === undefined) throw new Error('the vault has no key')
+  const newest = { id: 'AbCd-_12', key: createSecretKey(randomBytes(32)), end: undefined }
+  vault.eventKeys = async () => [newest, first]
+  await using late = await openTestStore({ url: node.url, catalogue, vault })
+  await late.writeMark(other, sourceMember, formatPosition(place(350n)))
+  expect(await resumePoint(early, other)).toEqual({ revision: 'no_stream', source: place(350n) })
 })
