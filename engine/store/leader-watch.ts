@@ -33,18 +33,21 @@ const longestLook = 4_096
 /** Something that fails since an instant, until it succeeds. */
 class Failing {
   #sinceMs: number | undefined
+  #succeededMs = -Infinity
   readonly #clockMs: () => number
 
   constructor(clockMs: () => number) {
     this.#clockMs = clockMs
   }
 
+  /** What began before the last success does not count from its beginning: something succeeded meanwhile. */
   failed(sinceMs: number): void {
-    this.#sinceMs ??= sinceMs
+    this.#sinceMs ??= Math.max(sinceMs, this.#succeededMs)
   }
 
   succeeded(): void {
     this.#sinceMs = undefined
+    this.#succeededMs = this.#clockMs()
   }
 
   get isFailing(): boolean {

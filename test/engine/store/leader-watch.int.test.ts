@@ -96,6 +96,18 @@ describe('the watch of the leader', () => {
     expect(world.probes).toBeLessThanOrEqual(probes + 1)
   })
 
+  test('counts an append without an answer from the last answered one on, also if it was sent before that', async () => {
+    using world = watched()
+    await world.shownLooks()
+    world.ms = 9_000
+    world.watch.appendEnded(true, 8_000)
+    world.ms = 10_000
+    world.watch.appendEnded(false, 0)
+    expect(world.watch.refusesWritesSince()).toBeUndefined()
+    world.ms = 19_000
+    expect(world.watch.refusesWritesSince()?.toISOString()).toBe('2026-01-01T00:00:09.000Z')
+  })
+
   test('shows each follower the newest event for it, and each event once', async () => {
     using world = watched()
     const shown: [string, bigint][] = []
