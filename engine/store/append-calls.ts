@@ -46,8 +46,10 @@ export class AppendCalls {
   /**
    * Appends. Rejects with the client's error if the server refuses. Rejects with any other error if the outcome is
    * unknown, at the latest after `withinMs`.
+   *
+   * @param leavesSilentNode leaves a node that has answered no append within this time
    */
-  send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number): Promise<Written> {
+  send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number, leavesSilentNode = true): Promise<Written> {
     const correlationId = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Written>()
     const sentAt = performance.now()
@@ -65,7 +67,8 @@ export class AppendCalls {
     const timer = setTimeout(() => {
       finish(new Error('no answer in time'))
       // A node that answers other appends is slow. One that answers none may hang, while another leads the cluster.
-      if (used !== undefined && underWay !== undefined && underWay.heardAt < sentAt) this.#connection.leaveNodeOf(used)
+      if (leavesSilentNode && used !== undefined && underWay !== undefined && underWay.heardAt < sentAt)
+        this.#connection.leaveNodeOf(used)
     }, withinMs)
     this.#call()
       .then((call) => {
@@ -107,6 +110,7 @@ export class AppendCalls {
     }
     call.on('data', (message: Buffer) => {
       underWay.heardAt = performance.now()
+      this.#connection.heard(call)
       try {
         this.#take(waiting, message)
       } catch (error) {

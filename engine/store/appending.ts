@@ -75,8 +75,10 @@ export async function appendExactly(
   const startedAt = performance.now()
   for (let attempt = 1; ; attempt += 1) {
     const sentAt = performance.now()
-    const leftMs = timing.budgetMs - (sentAt - startedAt)
-    const outcome = await attemptAppend(connection, append, Math.min(timing.attemptMs, leftMs))
+    const withinMs = Math.min(timing.attemptMs, timing.budgetMs - (sentAt - startedAt))
+    // Leaving the node ends all its calls. The silence of a moment is no reason for that.
+    const leavesSilentNode = withinMs >= Math.min(timing.attemptMs, timing.budgetMs) / 2
+    const outcome = await attemptAppend(connection, append, withinMs, leavesSilentNode)
     onAttempt(outcome.kind !== 'unknown', sentAt)
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
     if (outcome.error instanceof EventStoreFullError) onFull()
@@ -96,13 +98,18 @@ export async function appendExactly(
 
 type Attempt = Omit<ExactAppend, 'expected'> & { readonly expected: StreamRevision | 'any' }
 
-async function attemptAppend({ appends }: EventStoreConnection, append: Attempt, attemptMs: number): Promise<Outcome> {
+async function attemptAppend(
+  { appends }: EventStoreConnection,
+  append: Attempt,
+  withinMs: number,
+  leavesSilentNode = true,
+): Promise<Outcome> {
   try {
     const { stream, events } = append
     const deadline = new Date(Date.now() + serverDeadlineMs)
     return {
       kind: 'written',
-      ...(await appends.send({ stream, expected: append.expected, events, deadline }, attemptMs)),
+      ...(await appends.send({ stream, expected: append.expected, events, deadline }, withinMs, leavesSilentNode)),
     }
   } catch (error) {
     return failedOutcome(append, error)

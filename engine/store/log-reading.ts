@@ -106,13 +106,15 @@ async function* readOnce(
         yield batch
         page = new LogPage(rules)
       }
+      const waitsSinceMs = performance.now()
       const more = await pull.more(timing.silenceMs, signal)
       signal?.throwIfAborted()
       if (more === 'silence') {
-        connection.leaveNodeOf(read)
+        connection.leaveNodeOf(read, waitsSinceMs)
         throw new Error('silence')
       }
       if (more === 'end') break
+      connection.heard(read)
     }
     // The end of the call does not prove that the server sent everything.
     if (await holdsMore(connection, { after: page.last ?? seen, upTo }, timing)) throw new Error('ended before its end')

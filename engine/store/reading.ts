@@ -135,7 +135,7 @@ async function* readFrames(
   connection: NodeConnection,
   what: string,
   open: () => Promise<RawCall>,
-  { silenceMs }: ReadTiming,
+  { silenceMs, budgetMs }: ReadTiming,
   leftMs: () => number,
 ): AsyncGenerator<LogFrame, void, undefined> {
   let read: RawCall | undefined
@@ -148,12 +148,16 @@ async function* readFrames(
         const frame = frameOf(message)
         if (frame !== undefined) yield frame
       }
-      const more = await pull.more(Math.min(silenceMs, leftMs()))
-      if (more === 'end') return
+      const waitsSinceMs = performance.now()
+      const waitMs = Math.min(silenceMs, leftMs())
+      const more = await pull.more(waitMs)
       if (more === 'silence') {
-        connection.leaveNodeOf(read)
+        // Leaving the node ends all its calls. The silence of a moment is no reason for that.
+        if (waitMs >= Math.min(silenceMs, budgetMs) / 2) connection.leaveNodeOf(read, waitsSinceMs)
         throw new BrokenRead('silence')
       }
+      connection.heard(read)
+      if (more === 'end') return
     }
   } catch (error) {
     if (error instanceof BrokenRead) throw error

@@ -5,9 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { status } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { selfSignedCertificate } from 'embedded-eventstore/self-signed'
 import { cutConnection } from 'embedded-eventstore/cut-connection'
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../engine/store/errors.ts'
 import { newContext, noted, openTestStore, until, untilItRests, visitCategory } from './fixtures.ts'
 import {
   notLeader,
@@ -17,7 +19,7 @@ import {
   type ReadCall,
   type Script,
 } from './scripted-server.ts'
-import { appended, confirmation } from './wire-messages.ts'
+import { appended, confirmation, timedOut } from './wire-messages.ts'
 
 const { catalogue, fold, stream } = visitCategory()
 const patient = { catalogue, appendTimeoutMs: 60_000, appendBudgetMs: 60_000 }
@@ -181,6 +183,45 @@ describe('a leader that hangs', () => {
     await store.append({ fold, stream: stream() }, 'no_stream', [noted(2)], newContext())
     await slow
     expect(new Set(node.appends.map(({ peer }) => peer)).size).toBe(1)
+  })
+})
+
+describe('a node that leads', () => {
+  test('is kept if it answers other reads: it is only slow', async () => {
+    await using node = await ScriptedServer.start({ onRead: (call, number) => void (number > 1 && call.end()) })
+    await using store = await openTestStore({ ...patient, readBudgetMs: 60_000, url: node.url })
+    const slow = store.within({ readBudgetMs: 2_000 }).load({ fold, stream: stream() })
+    await until(() => node.reads.length === 1)
+    await store.load({ fold, stream: stream() })
+    await expect(slow).rejects.toThrow(EventStoreUnavailableError)
+    await store.load({ fold, stream: stream() })
+    expect(new Set(node.readPeers).size).toBe(1)
+  })
+
+  test('is kept if an append or a read without an answer had little time left', async () => {
+    let isSlow = true
+    const late = (answer: () => void) => setTimeout(answer, 700)
+    await using node = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        if (!isSlow) accept(request, call, number)
+        else if (number === 1) late(() => call.write(timedOut(request)))
+      },
+      onRead: (call, number) => {
+        if (!isSlow) call.end()
+        else if (number === 1) late(() => call.emit('error', { code: status.ABORTED, details: 'try again' }))
+      },
+    })
+    await using store = await openTestStore({ ...patient, readBudgetMs: 60_000, url: node.url })
+    const target = { fold, stream: stream() }
+    const brief = store.within({ appendBudgetMs: 1_000, readBudgetMs: 1_000 })
+    await Promise.all([
+      expect(brief.append(target, 'no_stream', [noted(1)], newContext())).rejects.toThrow(AppendOutcomeUnknownError),
+      expect(brief.load(target)).rejects.toThrow(EventStoreUnavailableError),
+    ])
+    isSlow = false
+    await store.append(target, 'no_stream', [noted(1)], newContext())
+    await store.load({ fold, stream: stream() })
+    expect(new Set([...node.appends.map(({ peer }) => peer), ...node.readPeers]).size).toBe(1)
   })
 })
 
