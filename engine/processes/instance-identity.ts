@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { pause } from '../../platform/kit/backoff.ts'
+import { createTurns } from '../../platform/kit/turns.ts'
 import { AdvisoryLocks } from '../projections/advisory-locks.ts'
 
 /** How long a start waits for the lock of a killed process, in milliseconds. The database may notice its end late. */
@@ -14,6 +15,8 @@ export class InstanceIdentity {
   readonly #lock: string
   readonly #pool: Pool
   readonly #signal: AbortSignal
+  /** Two connections at once would lock each other out. */
+  readonly #turns = createTurns(1)
   #locks: AdvisoryLocks | undefined
 
   /** A process that starts again has the same `instance`. */
@@ -37,12 +40,14 @@ export class InstanceIdentity {
     await this.#locks?.close()
   }
 
-  async #tryLock(): Promise<boolean> {
-    this.#locks ??= await AdvisoryLocks.open(this.#pool, () => void this.#takeAgain())
-    if (!this.#signal.aborted) return this.#locks.tryAcquire(this.#lock)
-    // The workers closed meanwhile. A connection that stays open would hold up the end of the pool.
-    await this.close()
-    return false
+  #tryLock(): Promise<boolean> {
+    return this.#turns.run(async () => {
+      this.#locks ??= await AdvisoryLocks.open(this.#pool, () => void this.#takeAgain())
+      if (!this.#signal.aborted) return this.#locks.tryAcquire(this.#lock)
+      // The workers closed meanwhile. A connection that stays open would hold up the end of the pool.
+      await this.close()
+      return false
+    })
   }
 
   async #takeAgain(): Promise<void> {
