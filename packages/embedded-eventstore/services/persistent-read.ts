@@ -61,12 +61,17 @@ function join(
   if (bufferSize < 0) throw handlerFailed()
   const name = call.metadata.get('connection-name')[0]?.toString() ?? UNNAMED
   let outgoing: Buffer[] = [confirmation(group.key)]
+  let untaken = outgoing.length
   const flush = (): void => {
     const replies = outgoing
     outgoing = []
-    if (!call.cancelled && replies.length > 0) call.write(replies)
+    if (!call.cancelled && replies.length > 0) call.write(replies, () => (untaken -= replies.length))
   }
+  // The group delivers a message again when its time is over, also to a consumer that has stopped reading. As on the
+  // server, no more messages wait for a consumer than it asked for. It does not get the others; their time ends too.
   const send = (reply: Buffer): void => {
+    if (untaken > bufferSize) return
+    untaken += 1
     if (outgoing.length === 0) queueMicrotask(flush)
     outgoing.push(reply)
   }

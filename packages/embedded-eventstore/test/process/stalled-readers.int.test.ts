@@ -3,10 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventStoreDBClient, binaryEvent, type ResolvedEvent } from '@eventstore/db-client'
+import { PersistentSubscriptionsClient } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
+import persistent from '@eventstore/db-client/generated/persistent_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
 import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { credentials } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startEventStore, type EventStoreNode } from '../../start.ts'
+import { SOON, settings } from '../contract/persistent-consumer.ts'
 import { batchRequest } from '../contract/raw-append.ts'
 
 const LARGE = 24
@@ -99,4 +103,54 @@ test('a client that does not read its append answers gets all of them later; oth
   expect(answered).toBe(total)
   raw.close()
   await other.dispose()
+})
+
+test('a consumer that stops reading gets no more messages again than it asked for, and loses none', async () => {
+  node = await startEventStore({ dataDir })
+  const client = EventStoreDBClient.connectionString(node.url)
+  await client.createPersistentSubscriptionToStream(
+    'large',
+    'group',
+    settings({ messageTimeout: 100, maxRetryCount: 1_000 }),
+  )
+  const asked = 20
+  for (let n = 0; n < asked; n += 1)
+    await client.appendToStream('large', binaryEvent({ type: 'Large', data: Buffer.alloc(100_000, n) }))
+  const raw = new PersistentSubscriptionsClient(
+    new URL(node.url.replace('esdb:', 'http:')).host,
+    credentials.createInsecure(),
+  )
+  const call = raw.read()
+  call.on('error', () => {})
+  // Before its first message, a call takes every message and keeps it.
+  call.once('data', () => call.pause())
+  call.write(
+    new persistent.ReadReq().setOptions(
+      new persistent.ReadReq.Options()
+        .setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from('large')))
+        .setGroupName('group')
+        .setBufferSize(asked)
+        .setUuidOption(new persistent.ReadReq.Options.UUIDOption().setString(new shared.Empty())),
+    ),
+  )
+  const statistics = async () => (await client.getPersistentSubscriptionToStreamInfo('large', 'group')).stats
+  await expect.poll(async () => (await statistics()).totalItems, SOON).toBeGreaterThanOrEqual(6n * BigInt(asked))
+  let received = 0
+  const seen = new Set<string>()
+  call.on('data', (reply: persistent.ReadResp) => {
+    const id = reply.getEvent()?.getEvent()?.getId()
+    if (id === undefined) return
+    received += 1
+    seen.add(id.getString())
+    call.write(new persistent.ReadReq().setAck(new persistent.ReadReq.Ack().setIdsList([id])))
+  })
+  call.resume()
+  await expect.poll(statistics, SOON).toMatchObject({ outstandingMessagesCount: 0, retryBufferCount: 0 })
+  // It comes after everything that waited.
+  await client.appendToStream('large', binaryEvent({ type: 'Last', data: Buffer.alloc(1) }))
+  await expect.poll(() => seen.size, SOON).toBe(asked + 1)
+  expect(received).toBeLessThanOrEqual(4 * asked)
+  call.cancel()
+  raw.close()
+  await client.dispose()
 })
