@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFolder } from '../durable-file.ts'
 import { ByteClient } from './byte-client.ts'
 import { FORMAT, eventLine, type Footer, type Header } from './exported-line.ts'
 
@@ -54,6 +56,7 @@ export async function exportStore({ url, out, withSystemStreams }: ExportOptions
     await flush()
     await file.sync()
     await rename(unfinished, out)
+    await syncFolder(dirname(out))
     return result
   } catch (error) {
     await rm(unfinished, { force: true })

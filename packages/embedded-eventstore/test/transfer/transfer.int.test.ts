@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ByteClient } from '../../transfer/byte-client.ts'
 import { exportStore, isSystemStream } from '../../transfer/export.ts'
 import { eventLine, type TransferredEvent } from '../../transfer/exported-line.ts'
@@ -275,6 +276,19 @@ describe('an import into a store', () => {
     await expect(importStore(to, file)).rejects.toThrow(message)
     expect(await contentsOf(to)).toEqual([])
   })
+})
+
+test('an export synchronises its folder after the file has its name', async () => {
+  const from = await freshStore()
+  const handle = await open(folder)
+  const names: string[][] = []
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync').mockImplementation(() => {
+    names.push(readdirSync(folder))
+  })
+  await handle.close()
+  await exportStore({ url: from, out: file, withSystemStreams: false })
+  sync.mockRestore()
+  expect(names).toEqual([['all.jsonl.part'], ['all.jsonl']])
 })
 
 test('a failed export leaves no file', async () => {
