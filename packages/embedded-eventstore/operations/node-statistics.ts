@@ -27,7 +27,7 @@ export function nodeStatistics({ store, subscriptions, groups, connections }: St
     syncs: store.log.syncCount,
     connections: connections(),
     subscriptions: subscriptions.list().map((subscription) => withLag(store, subscription)),
-    persistentSubscriptions: groups.list(undefined).map((group) => figuresOf(store, group)),
+    persistentSubscriptions: groups.running.map((group) => figuresOf(store, group)),
   }
 }
 

@@ -83,12 +83,17 @@ export class PersistentSubscriptions {
     return running
   }
 
+  /** The groups that run. None if the configuration is unreadable. */
+  get running(): RunningGroup[] {
+    return [...this.groups.values()]
+  }
+
   /** Groups of one stream, or all groups. */
   list(stream: string | undefined): RunningGroup[] {
     this.ready(stream ?? '', '')
     if (stream === undefined) return [...this.streams].flatMap((name) => this.list(name))
     if (!this.streams.has(stream)) throw new GroupError({ kind: 'missing' }, stream, '')
-    return [...this.groups.values()].filter(({ settings }) => streamOf(settings.source) === stream)
+    return this.running.filter(({ settings }) => streamOf(settings.source) === stream)
   }
 
   replayParked(stream: string, group: string, stopAt: number | undefined): void {
@@ -105,7 +110,7 @@ export class PersistentSubscriptions {
   /** Ends all consumers' calls and restarts every group from its checkpoint. */
   restart(): void {
     this.ready('', '')
-    const settings = [...this.groups.values()].map((group) => group.settings)
+    const settings = this.running.map((group) => group.settings)
     this.stopAll()
     this.startAll(settings)
   }

@@ -127,6 +127,8 @@ test('an unreadable configuration disables groups and nothing else', async () =>
   })
   await append('orders', 1)
   expect(await collect(client.readStream('orders'))).toHaveLength(1)
+  const figures = await fetch(new URL('/stats', store.url.replace('esdb:', 'http:')))
+  expect(await figures.json()).toMatchObject({ events: 4, persistentSubscriptions: [] })
 })
 
 test('a group with an invalid checkpoint is left out, and the others work', async () => {
