@@ -44,7 +44,8 @@ export class AcknowledgedMark {
       throw new CorruptLogError('the file "acknowledged" is not intact', 0)
     if (logIsEmpty && this.position > SEGMENT_HEADER) throw new CorruptLogError('the segments are missing', 0)
     this.turn = (first ?? -1) > (second ?? -1) ? 1 : 0
-    if (!isNew) return
+    // A crash may have left the file of an empty log without content. It gets its content before the first append.
+    if (!isNew && !(logIsEmpty && first === undefined && second === undefined)) return
     this.write(0)
     fsyncSync(this.fd)
     syncFolder(folder)

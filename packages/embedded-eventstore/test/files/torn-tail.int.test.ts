@@ -1,6 +1,7 @@
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { AcknowledgedMark, readMark } from '../../log/acknowledged-mark.ts'
 import { LogFolder, appendTo, everything } from './log-folder.ts'
 
 /** Three acknowledged appends, and three behind the mark. */
@@ -81,4 +82,15 @@ test('a cut before the last acknowledged append stops the start', () => {
     expect(() => folder.open(), `cut at ${cut}`).toThrow(/event log is damaged/)
     folder.remove()
   }
+})
+
+test('a mark that a crash of the first start left empty has content before the log has any', () => {
+  const folder = new LogFolder()
+  const log = join(folder.path, 'log')
+  mkdirSync(log)
+  writeFileSync(folder.mark, '')
+  // This start is killed after it has created the first segment.
+  new AcknowledgedMark(log, true).close()
+  expect(readMark(log)).toBe(0)
+  folder.remove()
 })
