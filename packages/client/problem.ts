@@ -50,9 +50,10 @@ export function loseConnection(cause: unknown): never {
 /** @param data the parsed body, undefined if it is no JSON */
 export function problemOf({ status, headers }: Response, data: unknown): Problem {
   const body = Object(data) as Partial<ProblemBody>
-  // The token endpoint answers with the members of RFC 6749, and has the code in its type only.
-  const code = body.code ?? (body.type?.slice(body.type.lastIndexOf('/') + 1) as ProblemCode | undefined)
-  const retryAfterSeconds = secondsIn(headers.get('retry-after'))
+  // The token endpoint answers with the members of RFC 6749, and has the code in its type only. Gateways have codes too.
+  const ofType = /\/problems\/([\w-]+)$/.exec(String(body.type))?.[1] as ProblemCode | undefined
+  const code = typeof body.retriable === 'boolean' ? body.code : ofType
+  const retryAfterSeconds = secondsIn(headers.get('retry-after') ?? '')
   if (status >= 400 && code !== undefined)
     return new Problem(code, status, body.detail ?? code, { retriable: !!body.retriable, retryAfterSeconds, body })
   const detail = `The answer is none of the platform (${headers.get('content-type') ?? 'no content type'}).`
@@ -60,9 +61,8 @@ export function problemOf({ status, headers }: Response, data: unknown): Problem
   return new Problem('answer-unreadable', status, detail, { retriable, retryAfterSeconds })
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3). */
-function secondsIn(text: string | null): number | undefined {
-  if (text === null || text === '') return undefined
+/** Seconds or a date (RFC 9110, 10.2.3). Undefined for any other text. */
+function secondsIn(text: string): number | undefined {
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1_000)
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }

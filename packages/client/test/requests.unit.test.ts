@@ -149,6 +149,22 @@ it('makes a problem of every other answer, with the members of the platform', as
   expect(server.received).toHaveLength(6)
 })
 
+it.each([
+  { code: 503, message: 'upstream connect error' },
+  { code: 'UNAVAILABLE', message: 'try later' },
+  { type: 'about:blank', title: 'Service Unavailable', status: 503 },
+  { type: 503 },
+])('repeats a request that the JSON of a gateway refused: %o', async (body) => {
+  await using server = await scriptedServer([json(503, body, { 'retry-after': '0' }), json(200, { data: [] })])
+  const client = createClient({ baseUrl: server.url, token: 't' })
+  expect((await client.request('GET', clients)).status).toBe(200)
+  await using gateway = await scriptedServer([json(503, body)])
+  const refused = await problemOf(
+    createClient({ baseUrl: gateway.url, token: 't', retries: 0 }).request('GET', clients),
+  )
+  expect(refused).toMatchObject({ code: 'answer-unreadable', status: 503, retriable: true })
+})
+
 it('tells of a server that cannot be reached', async () => {
   const server = await scriptedServer([])
   await server[Symbol.asyncDispose]()
