@@ -14,11 +14,11 @@ export function createClient(options: ClientOptions): Client {
   const tokens = createTokens({ ...options, baseUrl })
 
   async function call(method: string, path: string, options: AnyOptions = {}): Promise<Answer> {
-    const { params, body, idempotencyKey, wait, headers: further, signal } = options
+    const { params, body, idempotencyKey: key, wait, headers: further, signal } = options
     const url = addressOf(baseUrl, path, params)
     const headers = new Headers(further)
     // The same in all tries, so that the request takes effect once.
-    if (method === 'POST') headers.set('idempotency-key', idempotencyKey ?? crypto.randomUUID())
+    if (method === 'POST') headers.set('idempotency-key', key ?? headers.get('idempotency-key') ?? crypto.randomUUID())
     if (wait !== undefined) headers.set('prefer', `wait=${wait}`)
     const isJson = body !== undefined && !(body instanceof URLSearchParams)
     if (isJson) headers.set('content-type', 'application/json')
