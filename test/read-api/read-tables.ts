@@ -49,7 +49,8 @@ function claimsOf(events: readonly GivenEvent[]): GivenEvent[] {
 /** The tables of every read model after these facts. */
 export async function openReadTables(events: readonly GivenEvent[]): Promise<ReadTables> {
   const database = await freshDatabase()
-  const pool = createPool({ url: database.url, max: 4 })
+  // Some tests write megabytes in one batch.
+  const pool = createPool({ url: database.url, max: 4, statementTimeoutMs: 120_000 })
   await ensureRuntimeSchema(pool)
   const stored = recorded([...events, ...claimsOf(events)])
   for (const projector of readModels) {

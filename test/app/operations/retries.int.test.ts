@@ -150,7 +150,7 @@ describe('a retry', () => {
     begin()
     await eventually(async () => expect(await notBefore(succeeds)).toBe(true))
     expect([await notBefore(fails), await notBefore(gone), await notBefore(other)]).toEqual([true, true, false])
-    expect(wake).toHaveBeenCalled()
+    await eventually(() => expect(wake).toHaveBeenCalled())
 
     // The workers do this.
     await pool.query(
@@ -351,12 +351,12 @@ describe('work that records its attempts', () => {
     expect((await store.load(target)).revision).toBe(3n)
 
     // The list removes the row before the read model knows the end.
-    await pool.query('delete from webhooks_todo.todo')
     await pool.query(
       `insert into webhook_deliveries.deliveries (delivery_id, org_id, subscription_id, event_id, event_type, origin, status, created_at, stream_revision)
        values ($1, $2, $3, $4, 'assessment.completed', 'event', 'pending', now(), 3)`,
       [delivery.deliveryId, org, subscriptionId, eventId],
     )
+    await pool.query('delete from webhooks_todo.todo')
     await eventually(async () => expect((await onlyGroup()).count).toBe(0))
     expect(await operations().retryOf(asked.id)).toMatchObject({ waiting: 1, done: 0, failed_again: 0 })
     await pool.query(`update webhook_deliveries.deliveries set status = 'failed'`)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Pool } from '../../../platform/database/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
@@ -13,14 +13,18 @@ import { errands } from './errands.ts'
 let database: FreshDatabase
 /** One connection, whose reads can be counted. */
 let pool: Pool
+/** Has time for thousands of rows, also on a busy machine. */
+let patient: Pool
 
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createClaimsPool({ url: database.url, max: 1 })
+  patient = createPool({ url: database.url, max: 1, statementTimeoutMs: 120_000 })
   await ensureRuntimeSchema(pool)
 })
 afterAll(async () => {
   await pool.end()
+  await patient.end()
   await database.drop()
 })
 beforeEach(async () => {
@@ -38,7 +42,7 @@ function claimsOf({ version = 1, worker = `worker ${randomUUID()}` } = {}): Clai
 
 /** Inserts so many rows of a concurrency key, a millisecond apart. The last one is due at `until`. */
 async function fill(name: string, count: number, until = at(-1)): Promise<void> {
-  await pool.query(
+  await patient.query(
     `insert into errand_list.todo (key, step, org_id, due_at, payload, lane)
      select $1 || '-' || n, 'run', 'org-1', $2::timestamptz - ($3::integer - n) * interval '1 millisecond', '{}', $1 from generate_series(1, $3::integer) n`,
     [name, until, count],

@@ -112,7 +112,7 @@ describe.each([true, false])('reading one’s own writes, runner in the same pro
 
   it('gives up after its limit', async () => {
     await startRunner()
-    const positions = reader({ isInProcess })
+    const positions = reader({ isInProcess, silenceMs: 600_000 })
     const outcome = await positions.waitFor({ commit: 10n ** 15n, prepare: 10n ** 15n }, ['ticket_counts'], 60)
     expect(outcome.caughtUp).toBe(false)
     expect(outcome.lagMs).toBeGreaterThanOrEqual(50)
