@@ -19,7 +19,7 @@ import { readNewestRecord } from '../../processes/sealing/log-writer.ts'
 
 export interface CheckedServers {
   readonly configuration: Pick<Configuration, 'witnesses' | 'sealOrigin'>
-  readonly store: Pick<EventStore, 'load' | 'readStoredLog'>
+  readonly store: Pick<EventStore, 'head' | 'load' | 'readStoredLog'>
   readonly vault: Pick<Vault, 'record' | 'sealKeys'>
   readonly objects: Pick<ObjectStore, 'read'>
   readonly egress: Egress
@@ -85,6 +85,9 @@ async function requireEvents(
       throw new LogWentBackError('the last sealed event has another position')
     }
   }
+  // The node that answers may lack the newest events, or end the read.
+  if (comparePositions(await store.head({ streamPrefixes: [] }), position) >= 0)
+    throw new Error('the event store ended the read of its log early: try again')
   throw new LogWentBackError(`the event store ends before its newest seal, which covers ${size} events`)
 }
 

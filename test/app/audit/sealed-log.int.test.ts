@@ -168,6 +168,16 @@ test('a start refuses an event store that is older than the vault, and the check
   expect(faults.map(({ kind }) => kind)).toContain('tail_cut')
 })
 
+test('a start takes no read that ended early for an event store that is older', async () => {
+  const store = new Proxy(world.store, {
+    get: (target, name) => {
+      const member: unknown = name === 'readStoredLog' ? async function* () {} : Reflect.get(target, name, target)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+  await expect(requireSealedLog(servers({ store }))).rejects.toThrow('ended the read of its log early: try again')
+})
+
 test('a start refuses an older event store although it went on and has as many events', async () => {
   const { store } = await copyOfStore('other')
   const { store: shorter } = await copyOfStore('again')

@@ -41,6 +41,7 @@ test('a start accepts a log that another process seals meanwhile, and brings to 
 
   // Each time that the start has read the newest seal, there is a newer one.
   const store: CheckedServers['store'] = {
+    head: (filter) => world.store.head(filter),
     readStoredLog: (start) => world.store.readStoredLog(start),
     async load(target) {
       const loaded = await world.store.load(target)
