@@ -22,8 +22,14 @@ import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
 import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
+/**
+ * How long a claim waits for the earlier ones of its organisation, in milliseconds. A caller should learn within seconds
+ * that the event store is away, however many wait.
+ */
+const mostWaitMs = 4_000
+
 export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies): void {
-  const deps = { ...given, inTurn: createKeyedLock() }
+  const deps = { ...given, inTurn: createKeyedLock(mostWaitMs) }
   const { store } = deps
   const rules = imageRules(deps)
 

@@ -38,3 +38,10 @@ it('continues after a failure, which only its own caller gets', async () => {
   expect(await next).toBe('done')
   expect(await withLock('a', async () => 'again')).toBe('again')
 })
+
+it('waits a limited time for each earlier work if it has a limit', async () => {
+  const withLock = createKeyedLock(20)
+  const never = new Promise<void>(() => undefined)
+  for (let each = 0; each < 3; each += 1) void withLock('a', () => never)
+  expect(await withLock('a', async () => 'done')).toBe('done')
+})
