@@ -103,9 +103,12 @@ export class Relay<Deps> {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       const published = this.#published
       try {
-        const resume = await resumePoint(this.#options.eventStore, this.#options.channel.stream, conflicting)
-        this.#revision = resume.revision
-        this.#position = resume.source
+        const { eventStore, channel } = this.#options
+        const { revision, source, noted } = await resumePoint(eventStore, channel.stream, conflicting)
+        this.#revision = revision
+        this.#position = source
+        // An operator may hide all public events. Without a note the next start would begin at the start of the log.
+        if (attempt === 1 && source !== undefined && source !== noted) await this.#note(source)
         await this.#follow(signal)
       } catch (error) {
         conflicting = error instanceof RevisionConflictError ? error.actual : undefined
@@ -220,10 +223,15 @@ export class Relay<Deps> {
     this.#position = position
     this.#blockedBy = undefined
     this.#quiet += events
-    const { eventStore, channel, quietEvents = 10_000 } = this.#options
+    const { quietEvents = 10_000 } = this.#options
     if (this.#quiet < quietEvents) return
-    await eventStore.writeMark(channel.stream, sourceMember, formatPosition(position))
+    await this.#note(position)
     this.#quiet = 0
+  }
+
+  #note(position: Position): Promise<void> {
+    const { eventStore, channel } = this.#options
+    return eventStore.writeMark(channel.stream, sourceMember, formatPosition(position))
   }
 
   /** A source that cannot be read stops the channel, unless the channel does not need it. */

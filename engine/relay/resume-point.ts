@@ -3,7 +3,7 @@ import type { EventStore } from '../store/event-store.ts'
 import { type StreamRevision, comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**
- * The member of the channel's stream metadata for the source position after a long stretch without output. It is
+ * The member of the channel's stream metadata for the source position at a start, and after a long stretch without output. It is
  * signed: a foreign position would make a relay skip all events before it.
  */
 export const sourceMember = 'relaySource'
@@ -13,6 +13,8 @@ interface ResumePoint {
   readonly revision: StreamRevision
   /** The channel contains everything of the sources up to here. Undefined if it contains nothing. */
   readonly source: Position | undefined
+  /** The place in the metadata, which may be older. An operator may hide the events of a channel, but not this. */
+  readonly noted: Position | undefined
 }
 
 type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMark'>
@@ -29,11 +31,11 @@ export async function resumePoint(
   conflicting?: StreamRevision,
 ): Promise<ResumePoint> {
   const revision = (await lastRevision(reader, channel)) ?? conflicting ?? 'no_stream'
-  const quiet = await reader.readMark(channel, sourceMember)
-  const quietSource = quiet === undefined ? undefined : parsePosition(quiet)
+  const mark = await reader.readMark(channel, sourceMember)
+  const noted = mark === undefined ? undefined : parsePosition(mark)
   const published = await newestOwn(reader, channel)
-  if (published === undefined || quietSource === undefined) return { revision, source: published ?? quietSource }
-  return { revision, source: comparePositions(published, quietSource) >= 0 ? published : quietSource }
+  const isNewer = published !== undefined && (noted === undefined || comparePositions(published, noted) > 0)
+  return { revision, source: isNewer ? published : noted, noted }
 }
 
 async function lastRevision(reader: ChannelReader, channel: string): Promise<bigint | undefined> {

@@ -146,7 +146,7 @@ export const processMutants: readonly Mutant[] = [
     name: 'relay-forgets-quiet',
     fault: 'a relay continues after its last event, without the quiet stretch that it has passed',
     file: 'engine/relay/resume-point.ts',
-    at: 'resumePoint / return 2 / ?',
+    at: 'resumePoint / return / ?',
     becomes: '$consequent',
     caughtBy: { [resumePoint]: 'is the later of the newest own event and the quiet stretch after it' },
   },
