@@ -85,8 +85,8 @@ class SubscriptionRun implements Follower {
   #unconfirmedAttempts = 0
   /** An event that the leader has and this subscription has not handled yet, with the time when it was seen. */
   #awaited: { readonly event: LogFrame; readonly sinceMs: number } | undefined
-  #heardAtMs = 0
-  #isWaiting = false
+  /** Since when it waits for the node. Undefined while it does not, for example because a handler is at work. */
+  #waitsSinceMs: number | undefined
   /** Ends the wait of the present connection. */
   #silent = new AbortController()
 
@@ -122,9 +122,8 @@ class SubscriptionRun implements Follower {
     if (this.#isBehind() && this.#silentForMs() >= toleratedMs) this.#silent.abort()
   }
 
-  /** A handler that takes its time is no silence of the node. */
   #silentForMs(): number {
-    return this.#isWaiting ? performance.now() - this.#heardAtMs : 0
+    return this.#waitsSinceMs === undefined ? 0 : performance.now() - this.#waitsSinceMs
   }
 
   #isBehind(): boolean {
@@ -176,16 +175,15 @@ class SubscriptionRun implements Follower {
     const openedAtMs = performance.now()
     const pull = new Pull<Buffer>(new ReadAhead(call))
     this.#silent = new AbortController()
-    this.#heardAtMs = openedAtMs
     const signal = AbortSignal.any([this.#signal, this.#silent.signal])
     const confirmationMs = Math.min(confirmation.mostMs, confirmation.firstMs * 2 ** this.#unconfirmedAttempts)
     try {
       while (!this.#signal.aborted) {
         await this.#handleReady(pull)
         // Silence is normal on a confirmed subscription, while the leader has no event for it.
-        this.#isWaiting = true
+        this.#waitsSinceMs = performance.now()
         const more = await pull.more(this.#isConnected ? Infinity : confirmationMs, signal)
-        this.#isWaiting = false
+        this.#waitsSinceMs = undefined
         const isUnconfirmed = more === 'silence' && !this.#isConnected
         if (isUnconfirmed) this.#unconfirmedAttempts += 1
         if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
@@ -199,7 +197,7 @@ class SubscriptionRun implements Follower {
         await new Promise((resolve) => setImmediate(resolve))
       }
     } finally {
-      this.#isWaiting = false
+      this.#waitsSinceMs = undefined
       pull.discard()
       await endCall(call)
     }
@@ -210,7 +208,6 @@ class SubscriptionRun implements Follower {
     const batchSize = (delivery.onBatch === undefined ? undefined : delivery.batchSize) ?? defaultBatchSize
     let batch: StoredEvent[] = []
     for (let message = pull.take(); message !== undefined && !this.#signal.aborted; message = pull.take()) {
-      this.#heardAtMs = performance.now()
       const item = itemOf(message)
       if (item instanceof Marker) {
         await this.#handleEvents(batch)

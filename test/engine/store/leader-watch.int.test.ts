@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
-import { LeaderWatch } from '../../../engine/store/leader-watch.ts'
+import { Readable } from 'node:stream'
+import { describe, expect, test, vi } from 'vitest'
+import { LeaderWatch, type Follower } from '../../../engine/store/leader-watch.ts'
+import { supervise, type SupervisedSubscription } from '../../../engine/store/subscription.ts'
 import type { LogFrame } from '../../../engine/store/log-frames.ts'
 import { createWriteProbe } from '../../../app/write-probe.ts'
 import { catalogue as everything } from '../../../streams/catalogue.ts'
@@ -293,6 +295,53 @@ test('a subscription that waits for its confirmation does not end the others of 
   const waiting = follow('waiting')
   await until(() => waiting.stats().connected)
   expect([served.stats().restarts, waiting.stats().restarts, opened]).toEqual([0, 1, 3])
+})
+
+test('a handler that takes its time is no silence of the node', async () => {
+  const call = Object.assign(new Readable({ objectMode: true, read: () => undefined }), { cancel: () => undefined })
+  const held = Promise.withResolvers<void>()
+  const ending = new AbortController()
+  const [begun, left] = [vi.fn(() => held.promise), vi.fn()]
+  const followers: Follower[] = []
+  const following = {
+    name: 'following',
+    following: undefined,
+    start: { position: 'start', revision: 'start' },
+    delivery: { onEvent: begun },
+    callbacks: { signal: ending.signal },
+    onCheckpoint: undefined,
+    open: async () => call,
+    accepts: () => true,
+    isHandled: () => false,
+    node: { heard: () => undefined, leaveNodeOf: left },
+    leader: { follow: (follower: Follower) => followers.push(follower), hearsLeader: () => true },
+    codec: { decode: (event: object) => event },
+    now: () => new Date(),
+    logger: undefined,
+  }
+  const { ended } = supervise(following as unknown as SupervisedSubscription)
+  const event = { id: randomUUID(), stream: 'visit-1', type: 'VisitNoted', revision: 0, position: 20 }
+  for (const message of [confirmation(), wireEvent({ ...event, data: '{}', metadata: '{}' })])
+    call.push(Buffer.from(message.serializeBinary()))
+  await until(() => begun.mock.calls.length === 1)
+  followers[0]?.mustReach(frame(30))
+
+  let aheadMs = 20_000
+  const now = performance.now.bind(performance)
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+  const checked = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    followers[0]?.check()
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    return left.mock.calls.length
+  }
+  held.resolve()
+  expect(await checked()).toBe(0)
+  aheadMs += 20_000
+  expect(await checked()).toBe(1)
+  clock.mockRestore()
+  ending.abort()
+  await ended
 })
 
 test('a probe appends one event to its own stream, and begins another one after a failure', async () => {
