@@ -9,7 +9,15 @@ import {
   streamEndsTable,
   subjectStreamsTable,
 } from '../../projections/audit/audit-subjects.projector.ts'
-import { computed, rowsFrom, rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
+import {
+  computed,
+  rowsFrom,
+  rowsOf,
+  tableOf,
+  viewsOf,
+  type Computed,
+  type Rows,
+} from '../../engine/reads/tenant-rows.ts'
 
 const s = tableOf(projector, subjectStreamsTable, 's')
 const f = tableOf(projector, followersTable, 'f')
@@ -45,50 +53,78 @@ export async function isSubject(pool: Pool, { kind, id, tenant }: AuditSubject):
   return found.some((rows) => rows.length > 0)
 }
 
-/** Parts of one query, in the order of their beginnings. */
+/** Parts of one query. */
 const chunk = 200
 
-/**
- * The parts of a subject, in the order of their nearer ends. The end of a stream moves when it goes on, so only one query
- * has all of them in the order of their ends.
- */
+/** The parts of a subject, in the order of their nearer ends. */
 export async function* partsOf(
   pool: Pool,
   subject: AuditSubject,
   question: PartsQuestion,
 ): AsyncGenerator<StreamPart, void, undefined> {
-  const { order, after, from, to, categories } = question
-  const isAscending = order === 'asc'
+  const [streams, mentions] = [streamsOf(subject), mentionsOf(subject)]
+  if (question.order === 'asc') {
+    yield* inChunks(pool, computed('(? union all ?) as parts', [streams, mentions]), question)
+    return
+  }
+  // A stream that goes on moves to another place of this order. So one query has to read all of them. Mentions do not move.
+  // A busy user has many of them, and few streams.
+  const rest = await viewsOf(
+    pool,
+    rowsAsked(computed('? as parts', [streams]), question).orderByRaw('"lastCommit" desc', []),
+  )
+  const newest = rest.map(partFrom).toReversed()
+  for await (const mention of inChunks(pool, computed('? as parts', [mentions]), question)) {
+    for (let next = newest.at(-1); next !== undefined && next.lastCommit > mention.lastCommit; next = newest.at(-1)) {
+      newest.pop()
+      yield next
+    }
+    yield mention
+  }
+  yield* newest.toReversed()
+}
+
+/** By the nearer end, which does not move meanwhile. */
+async function* inChunks(
+  pool: Pool,
+  source: Computed<PartView>,
+  question: PartsQuestion,
+): AsyncGenerator<StreamPart, void, undefined> {
+  const [comparison, direction] = question.order === 'asc' ? (['>', 'asc'] as const) : (['<', 'desc'] as const)
   let last: PartView | undefined
   do {
-    const rows = rowsFrom(
-      computed<PartView>('(? union all ?) as parts', [streamsOf(subject), mentionsOf(subject)]),
-      'parts.*',
-    )
-    if (after !== undefined)
-      rows.whereRaw(isAscending ? '"lastCommit" >= ?' : '"firstCommit" <= ?', [String(after.commit)])
-    if (from !== undefined) rows.whereRaw('"lastAt" >= ?', [from])
-    if (to !== undefined) rows.whereRaw('"firstAt" < ?', [to])
-    if (categories !== undefined) rows.whereRaw(`split_part("stream", '-', 1) = any(?)`, [categories])
+    const rows = rowsAsked(source, question)
     if (last !== undefined)
-      rows.whereRaw('("firstCommit", "stream", "firstRevision") > (?, ?, ?)', [
+      rows.whereRaw(`("firstCommit", "stream", "firstRevision") ${comparison} (?, ?, ?)`, [
         last.firstCommit,
         last.stream,
         last.firstRevision,
       ])
-    if (isAscending) rows.orderByRaw('"firstCommit", "stream", "firstRevision"', []).limit(chunk)
-    else rows.orderByRaw('"lastCommit" desc', [])
+    rows.orderByRaw(`"firstCommit" ${direction}, "stream" ${direction}, "firstRevision" ${direction}`, []).limit(chunk)
     const found = await viewsOf(pool, rows)
-    for (const { stream, ...ends } of found)
-      yield {
-        stream,
-        firstCommit: BigInt(ends.firstCommit),
-        lastCommit: BigInt(ends.lastCommit),
-        firstRevision: BigInt(ends.firstRevision),
-        lastRevision: BigInt(ends.lastRevision),
-      }
-    last = isAscending && found.length === chunk ? found.at(-1) : undefined
+    yield* found.map(partFrom)
+    last = found.length < chunk ? undefined : found.at(-1)
   } while (last !== undefined)
+}
+
+function rowsAsked(source: Computed<PartView>, { order, after, from, to, categories }: PartsQuestion): Rows<PartView> {
+  const rows = rowsFrom(source, 'parts.*')
+  if (after !== undefined)
+    rows.whereRaw(order === 'asc' ? '"lastCommit" >= ?' : '"firstCommit" <= ?', [String(after.commit)])
+  if (from !== undefined) rows.whereRaw('"lastAt" >= ?', [from])
+  if (to !== undefined) rows.whereRaw('"firstAt" < ?', [to])
+  if (categories !== undefined) rows.whereRaw(`split_part("stream", '-', 1) = any(?)`, [categories])
+  return rows
+}
+
+function partFrom({ stream, ...ends }: PartView): StreamPart {
+  return {
+    stream,
+    firstCommit: BigInt(ends.firstCommit),
+    lastCommit: BigInt(ends.lastCommit),
+    firstRevision: BigInt(ends.firstRevision),
+    lastRevision: BigInt(ends.lastRevision),
+  }
 }
 
 interface PartView {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { actorContext } from '../../../app/demo/members.ts'
 import type { DomainEvent } from '../../../engine/store/events.ts'
+import type { Pool } from '../../../platform/database/database.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { partsOf } from '../../../read-api/audit/subject-queries.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
@@ -307,6 +308,44 @@ describe('the timeline of a user', () => {
     ])
     expect(JSON.stringify(await timeline(orgId, { user_id: userId }))).not.toContain(otherOrg)
     expect((await get(randomUUID(), { user_id: userId })).status).toBe(404)
+  })
+
+  it('begins with the newest of 1,000 events of many streams, and reads few rows for them', async () => {
+    const [org, userId] = [tenantOfFact(randomUUID()), randomUUID()]
+    const [earlier, later] = [1_000_500, 1_000_995]
+    await audit.pool.query(
+      `insert into audit_subjects.mentions (kind, subject_id, org_id, stream, stream_revision, commit_position, recorded_at)
+       select 'user', $1, $2, 'task-' || n, 0, 1000000 + n, now() from generate_series(1, 1000) n`,
+      [userId, org],
+    )
+    for (const commit of [earlier, later]) {
+      await audit.pool.query(
+        `insert into audit_subjects.subject_streams (kind, subject_id, org_id, stream) values ('user', $1, $2, $3)`,
+        [userId, org, `user-${commit}`],
+      )
+      await audit.pool.query(
+        `insert into audit_subjects.stream_ends
+           (stream, first_commit, first_prepare, first_at, last_commit, last_at, stream_revision) values ($1, 1, 1, now(), $2, now(), 1)`,
+        [`user-${commit}`, commit],
+      )
+    }
+    const sizes: number[] = []
+    const counted: Pick<Pool, 'query'> = Object.assign(Object.create(audit.pool), {
+      async query(text: string, values: unknown[]) {
+        const found = await audit.pool.query(text, values)
+        sizes.push(found.rows.length)
+        return found
+      },
+    })
+    const question = { order: 'desc', after: undefined, from: undefined, to: undefined, categories: undefined } as const
+    const commits: bigint[] = []
+    for await (const { lastCommit } of partsOf(counted as Pool, { kind: 'user', id: userId, tenant: org }, question)) {
+      commits.push(lastCommit)
+      if (commits.length === 10) expect(sizes).toEqual([2, 200])
+    }
+    expect(commits).toHaveLength(1_002)
+    expect(commits).toEqual(commits.toSorted((one, other) => Number(other - one)))
+    expect(commits.filter((commit) => commit === BigInt(later))).toHaveLength(2)
   })
 })
 
