@@ -92,8 +92,9 @@ export class RunningGroup {
   }
 
   private execute(commands: GroupCommand<ResolvedEvent>[]): void {
-    if (this.isStopped) return
-    for (const command of commands) this.perform(command)
+    this.guard(() => {
+      for (const command of commands) this.perform(command)
+    })
   }
 
   private perform(command: GroupCommand<ResolvedEvent>): void {
@@ -157,7 +158,10 @@ export class RunningGroup {
     }
   }
 
-  /** A source that cannot be read stops this group until it is created again. The rest of the node continues. */
+  /**
+   * A source that cannot be read, or damage that a write of the group meets, stops this group until it is started again.
+   * The rest of the node continues. No checkpoint follows, because it could pass a message that was not parked.
+   */
   private guard(work: () => void): void {
     if (this.isStopped) return
     try {
@@ -166,6 +170,7 @@ export class RunningGroup {
       process.stderr.write(
         `${JSON.stringify({ level: 'error', event: 'group-stopped', group: this.key, message: String(error) })}\n`,
       )
+      this.streams.close()
       this.execute(this.group.sourceFailed())
     }
   }
