@@ -31,6 +31,8 @@ const PLACES = 128
 /** Largest number of events to read ahead. Above the size in bytes, reading ahead stops. */
 const MOST_AHEAD = 512
 const LARGEST_AHEAD = 256 << 10
+/** Largest number of events that one page of a filtered group examines. Nobody else is served meanwhile. */
+const MOST_CONSIDERED = 1_000
 
 export function sourceReader(store: StreamStore, settings: GroupSettings): SourceReader {
   const { source, resolveLinks, maxCheckpointCount } = settings
@@ -160,7 +162,7 @@ class AllReader implements SourceReader {
 
   page(from: number, count: number): SourcePage<ResolvedEvent> {
     const events: GroupEvent[] = []
-    const window = this.filter === undefined ? Infinity : Math.max(count, this.window)
+    const window = this.filter === undefined ? Infinity : Math.min(Math.max(count, this.window), MOST_CONSIDERED)
     let considered = 0
     let next = from
     for (const chunk of this.chunks(from)) {
