@@ -34,5 +34,6 @@ function organisationsOf({ org_id, orgId, organisationId, organisationIds }: Rea
   const named: readonly unknown[] = Array.isArray(organisationIds)
     ? organisationIds
     : [org_id ?? orgId ?? organisationId]
-  return [...new Set(named.filter((id) => typeof id === 'string'))]
+  // A platform caller may use the nil UUID as an organisation. Its row would be that of the platform.
+  return [...new Set(named.filter((id) => typeof id === 'string').filter((id) => id !== noOrganisation))]
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createClient } from 'clinical-assessment-client/source'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import {
   disabled,
   type FeedWorld,
@@ -109,6 +110,15 @@ describe('a page of the feed', () => {
     }
     const whole = await pageOf('users', await feed.token(null))
     expect(whole.data).toMatchObject([{ event_id: shared, organisationIds: [orgA, orgB] }, { event_id: none }])
+  })
+
+  it('takes an organisation that has the nil UUID for none', async () => {
+    const [orgId, userId] = [randomUUID(), randomUUID()]
+    const own = { userId, members: ['locale'], changedBy: 'bootstrap', timestamp: '2026-03-01T10:00:00.000Z' }
+    const organisationIds = [noOrganisation, orgId]
+    const [shared] = await feed.publish('users.events', { type: 'users.updated', data: { ...own, organisationIds } })
+    await feed.caughtUp()
+    expect((await pageOf('users', await feed.token(orgId))).data).toMatchObject([{ event_id: shared }])
   })
 
   it('has only the asked types, and refuses a type that the channel does not have', async () => {
