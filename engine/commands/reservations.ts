@@ -176,7 +176,8 @@ async function judge(
 ): Promise<void> {
   const { store, now, ownerOf, expire } = reservations
   const { target, step } = keyed(reservations, request, context)
-  const isOver = now().getTime() - Date.parse(claimedAt) >= graceMs
+  // A claim from the future came from a clock that was ahead. It would hold the key until then.
+  const isOver = Math.abs(now().getTime() - Date.parse(claimedAt)) >= graceMs
   let owner = await ownerOf(ownerStream, request.key)
   if (expire !== undefined && status === 'reserved' && isOver && (owner === 'absent' || owner === 'lacking'))
     owner = await expire({ claimId, ownerStream, key: request.key }, step('expire-other'))

@@ -128,6 +128,17 @@ describe('a claim whose owner crashed', () => {
     expect(await reserved('absent', lost)).toEqual(heldBy(next, false))
   })
 
+  it('and whose clock was ahead by more than 30 s is released at once', async () => {
+    const [ahead, next] = [newOwner(), newOwner()]
+    world.pass(29)
+    await won('a little ahead', ahead)
+    world.pass(3600)
+    await won('ahead', ahead)
+    world.pass(-3629)
+    expect(await reserved('a little ahead', next)).toEqual(heldBy(ahead, false))
+    expect(await reserved('ahead', next)).toMatchObject({ kind: 'reserved', isNew: true })
+  })
+
   it('after its append is confirmed by the next request for the key', async () => {
     const owner = newOwner()
     await won('there', owner)
