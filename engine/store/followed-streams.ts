@@ -11,8 +11,8 @@ export interface FollowingRead {
   setLive(isLive: boolean): void
   /** Called before a handler gets the events. */
   took(events: readonly RecordedEvent[]): void
-  /** The read passes over an event of this stream. */
-  passedOver(stream: string): void
+  /** The read passes over an event of this stream, at this revision. */
+  passedOver(stream: string, revision: bigint): void
   /** While a handler has events, the read takes no others. */
   setHandling(isHandling: boolean): void
 }
@@ -70,8 +70,11 @@ export class FollowedStreams {
       took: (events) => {
         for (const event of events) this.#take(read, event)
       },
-      passedOver: (stream) => {
-        if (read === this.#current) this.#states().drop(stream)
+      passedOver: (stream, revision) => {
+        if (read === this.#current) {
+          this.#noteShown(stream, revision)
+          this.#states().drop(stream)
+        }
         this.#tell(stream)
       },
       setHandling: (isHandling) => {
@@ -142,10 +145,14 @@ export class FollowedStreams {
     read.position = position
     if (read !== this.#current) return
     if (!stream.includes('-')) this.#kept.set(placeOf(stream, revision), event)
-    const call = this.#underWay.get(stream)
-    if (call !== undefined && call.newest < revision) call.newest = revision
+    this.#noteShown(stream, revision)
     this.#states().take(event)
     this.#tell(stream)
+  }
+
+  #noteShown(stream: string, revision: bigint): void {
+    const call = this.#underWay.get(stream)
+    if (call !== undefined && call.newest < revision) call.newest = revision
   }
 
   #tell(stream: string): void {

@@ -306,7 +306,7 @@ class SubscriptionRun implements Follower {
   async #passOver(event: StoredEvent, error: UndecodableEventError): Promise<void> {
     const { onUndecodable } = this.#options.callbacks
     if (onUndecodable === undefined) throw new HandlerFailure('undecodable', { cause: error })
-    this.#options.following?.passedOver(error.head.stream)
+    this.#options.following?.passedOver(error.head.stream, error.head.revision)
     await this.#handled(() => onUndecodable(error.head, error))
     this.#moveTo(headOf(event))
   }

@@ -203,6 +203,25 @@ describe('the states of a process that follows the log', () => {
     expect(await roomsOf(target.stream)).toEqual([1, 2])
   })
 
+  test('are read again if the live read has passed over an event while they were read', async () => {
+    const target = { fold, stream: stream() }
+    await other.append(target, 'no_stream', [noted(1)], newContext())
+    await shows(target.stream, 1)
+    const metadata = { commandId: randomUUID(), $correlationId: randomUUID() }
+    const stranger = await openTestStore({ url: node.url, catalogue, vault: new MemoryKeys() })
+    const readStream = other.readStream.bind(other)
+    vi.spyOn(store, 'readStream').mockImplementationOnce(async function* (name, options) {
+      yield* readStream(name, options)
+      await stranger.appendRaw(target.stream, 0n, [{ id: randomUUID(), ...noted(2), metadata }])
+      const later = stream()
+      await other.append({ fold, stream: later }, 'no_stream', [noted(3)], newContext())
+      await shows(later, 1)
+    })
+    expect(await roomsOf(target.stream)).toEqual([1])
+    await stranger.close()
+    await expect(store.loadFollowed(target)).rejects.toBeInstanceOf(UndecodableEventError)
+  })
+
   test('do not follow from an append that repeats one before events that the live read has shown', async () => {
     const target = { fold, stream: stream() }
     const context = newContext()
