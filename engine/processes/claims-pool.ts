@@ -5,6 +5,10 @@ import { createPool, type Pool, type PoolOptions } from '../../platform/database
  * the order of an index. Otherwise Postgres would plan each claim anew. It expects short queues for most concurrency
  * keys, so it would sort all due rows of a long queue. The planning alone would take longer than a claim.
  *
+ * A claim passes over the rows that fail by a hash table of their claims. Above `work_mem`, Postgres would read all these
+ * claims again for each of the rows. With 100,000 of them, a claim would end at its time limit, and nothing would be
+ * worked off.
+ *
  * A claim that is lost in a crash of the database does no harm: the streams fence two workers at one row.
  */
 export function createClaimsPool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
@@ -13,6 +17,7 @@ export function createClaimsPool(options: Pick<PoolOptions, 'url' | 'max' | 'log
     enable_seqscan: 'off',
     enable_sort: 'off',
     synchronous_commit: 'off',
+    work_mem: '128MB',
   }
   return createPool({ max: 5, ...options, name: 'claims', settings })
 }
