@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
+import { within } from '../kit/time-limits.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { readSmtpAddress } from '../configuration/smtp-address.ts'
 import { readDatabaseAddress } from '../database/database.ts'
@@ -52,7 +53,7 @@ interface OwnServer {
 export interface OwnServers {
   /** Compares with the name or address in a setting. Resolves nothing. */
   includes(host: string, port: number): boolean
-  /** The current addresses of all servers. A name that does not resolve keeps its last addresses. */
+  /** The current addresses of all servers. A name that does not resolve, or not soon, keeps its last addresses. */
   resolved(): Promise<OwnAddresses>
 }
 
@@ -62,6 +63,8 @@ export interface OwnAddresses {
 
 /** How long resolved addresses are kept, in milliseconds. */
 const keptMs = 10_000
+/** How long a name is waited for that has been asked for before, in milliseconds. Then its last addresses count. */
+const mostWaitMs = 1_000
 
 /** The rules for addresses from tenants. */
 export function outboundRules(
@@ -94,12 +97,13 @@ export function createOwnServers(
   async function resolveAll(): Promise<OwnAddresses> {
     await Promise.all(
       hosts.map(async (host) => {
-        const found = await resolve(host).catch(() => undefined)
-        if (found !== undefined)
-          known.set(
-            host,
-            found.map(({ address }) => address),
-          )
+        const answered = resolve(host).then(
+          (found) => found.map(({ address }) => address),
+          () => known.get(host) ?? [],
+        )
+        const kept = answered.then((addresses) => void known.set(host, addresses))
+        // Each connection to a tenant's server waits for this.
+        await (known.has(host) ? within(mostWaitMs, kept) : kept)
       }),
     )
     return addressesOf(servers, (host) => known.get(host) ?? literalAddressesOf(host))

@@ -209,6 +209,18 @@ describe('the addresses of our servers', () => {
     expect((await servers.resolved()).has('8.8.8.8', 443)).toBe(false)
   })
 
+  it('are not waited for longer than a second when a name server has stopped answering', async () => {
+    let [now, isSilent] = [0, false]
+    const own = createOwnServers(loadConfiguration({ ESDB_URL: 'esdb://u:p@store.test:2113' }), {
+      resolve: (host) => (isSilent ? new Promise(() => undefined) : resolver({ 'store.test': ['10.1.2.3'] })(host)),
+      now: () => now,
+    })
+    expect((await own.resolved()).has('10.1.2.3', 443)).toBe(true)
+    isSilent = true
+    now += 10_000
+    expect((await own.resolved()).has('10.1.2.3', 443)).toBe(true)
+  })
+
   it('are resolved again after a while, and stay the same while the name does not resolve', async () => {
     let now = 0
     let answered: LookupAddress[] | undefined = at('10.5.0.2')
