@@ -1,6 +1,6 @@
 import { type StoredEvent, frameEvents } from '../log/frame.ts'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
-import { isHiddenFromAll, readForwards, viewStream } from '../streams/read-stream.ts'
+import { isHiddenFromAll, readPage, viewStream } from '../streams/read-stream.ts'
 import { resolveLink, type LinkReader, type ResolvedEvent } from '../streams/links.ts'
 import { readLogForwards, type LoggedEvent } from '../streams/read-all.ts'
 import { DELETED_STREAM } from '../streams/revision.ts'
@@ -53,20 +53,43 @@ export function readStreamPage(
   const view = viewStream(store, stream)
   if (view.kind === 'deleted') return 'deleted'
   if (view.kind === 'missing') return { events: [], next: from, isEnd: true }
+  const { events, stoppedAt } = readSome(store, stream, from, count)
+  return pageOf(store, events, { from, count, head: view.head, stoppedAt, resolveLinks })
+}
+
+/**
+ * Up to `count` events. Events that are too old end it, because they may be many, and nobody else is served meanwhile.
+ * The rest then begins at `stoppedAt`.
+ */
+function readSome(
+  store: StreamStore,
+  stream: string,
+  from: number,
+  count: number,
+): { events: StoredEvent[]; stoppedAt: number | undefined } {
   const events: StoredEvent[] = []
-  for (const page of readForwards(store, stream, from, count)) events.push(...page)
-  return pageOf(store, events, { from, count, head: view.head, resolveLinks })
+  let next = from
+  while (events.length < count) {
+    const page = readPage(store, stream, next, count - events.length)
+    if (page === undefined) break
+    if (page.events.length === 0) return { events, stoppedAt: page.next }
+    next = page.next
+    events.push(...page.events)
+  }
+  return { events, stoppedAt: undefined }
 }
 
 function pageOf(
   store: StreamStore,
   events: StoredEvent[],
-  read: { from: number; count: number; head: number; resolveLinks: boolean },
+  read: { from: number; count: number; head: number; stoppedAt: number | undefined; resolveLinks: boolean },
 ): SourcePage<ResolvedEvent> {
   const last = events.at(-1)
   const isShort = events.length < read.count
+  const found = events.map((event) => asGroupEvent(store, event, event.revision, read.resolveLinks, 'reading'))
+  if (isShort && read.stoppedAt !== undefined) return { events: found, next: read.stoppedAt, isEnd: false }
   return {
-    events: events.map((event) => asGroupEvent(store, event, event.revision, read.resolveLinks, 'reading')),
+    events: found,
     next: isShort ? Math.max(read.from, read.head + 1) : (last?.revision ?? read.from) + 1,
     isEnd: isShort || (last !== undefined && last.revision >= read.head),
   }
@@ -108,19 +131,18 @@ class StreamReader implements SourceReader {
       ahead.events.length >= count &&
       (ahead.events[0]?.revision ?? 0) >= view.first &&
       view.metadata.maxAge === undefined
-    const events = isAhead ? ahead.events : this.refill(from, count)
+    const { events, stoppedAt } = isAhead ? { ...ahead, stoppedAt: undefined } : this.refill(from, count)
     const taken = events.slice(0, count)
     this.ahead = { from: (taken.at(-1)?.revision ?? from) + 1, events: events.slice(count) }
-    return pageOf(this.store, taken, { from, count, head: view.head, resolveLinks: this.resolveLinks })
+    return pageOf(this.store, taken, { from, count, head: view.head, stoppedAt, resolveLinks: this.resolveLinks })
   }
 
-  private refill(from: number, count: number): StoredEvent[] {
+  private refill(from: number, count: number): ReturnType<typeof readSome> {
     const wanted = Math.max(count, this.readAhead)
-    const events: StoredEvent[] = []
-    for (const page of readForwards(this.store, this.stream, from, wanted)) events.push(...page)
-    const size = events.reduce((sum, { message }) => sum + message.length, 0)
+    const read = readSome(this.store, this.stream, from, wanted)
+    const size = read.events.reduce((sum, { message }) => sum + message.length, 0)
     this.readAhead = size > LARGEST_AHEAD ? 0 : Math.min(2 * wanted, MOST_AHEAD)
-    return events
+    return read
   }
 
   onNews(signal: () => void): () => void {

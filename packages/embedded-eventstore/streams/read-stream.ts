@@ -47,29 +47,45 @@ export function* readForwards(
   let revision = from
   let left = count
   while (left > 0) {
-    const view = viewStream(store, stream)
-    if (view.kind !== 'readable') return
-    revision = Math.max(revision, view.first)
-    if (revision > view.head) return
-    const page: StoredEvent[] = []
-    let bytes = 0
-    const oldest = oldestReadable(view.metadata)
-    const places = store.index.placesFrom(stream, revision, PLACES)
-    if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
-    for (const place of places) {
-      if (page.length >= PAGE || bytes >= PAGE_BYTES || revision > view.head) break
-      if (place.revision > revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
-      const { frame, events } = store.eventsAt(stream, place)
-      bytes += frame.bytes.length
-      for (const event of events) {
-        if (event.revision < revision || event.revision > view.head) continue
-        revision = event.revision + 1
-        if (frame.createdAt >= oldest && page.length < left) page.push(event)
-      }
-    }
-    left -= page.length
-    yield page
+    const page = readPage(store, stream, revision, left)
+    if (page === undefined) return
+    revision = page.next
+    left -= page.events.length
+    yield page.events
   }
+}
+
+/**
+ * One page of them, at most `left` events, and the revision from which to continue if it has fewer. It is empty if its
+ * events are too old. Undefined behind the head.
+ */
+export function readPage(
+  store: StreamStore,
+  stream: string,
+  from: number,
+  left: number,
+): { events: StoredEvent[]; next: number } | undefined {
+  const view = viewStream(store, stream)
+  if (view.kind !== 'readable') return undefined
+  let revision = Math.max(from, view.first)
+  if (revision > view.head) return undefined
+  const page: StoredEvent[] = []
+  let bytes = 0
+  const oldest = oldestReadable(view.metadata)
+  const places = store.index.placesFrom(stream, revision, PLACES)
+  if (places.length === 0) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
+  for (const place of places) {
+    if (page.length >= PAGE || bytes >= PAGE_BYTES || revision > view.head) break
+    if (place.revision > revision) throw new CorruptIndexError(stream, `revision ${revision} is missing`)
+    const { frame, events } = store.eventsAt(stream, place)
+    bytes += frame.bytes.length
+    for (const event of events) {
+      if (event.revision < revision || event.revision > view.head) continue
+      revision = event.revision + 1
+      if (frame.createdAt >= oldest && page.length < left) page.push(event)
+    }
+  }
+  return { events: page, next: revision }
 }
 
 /**
