@@ -22,18 +22,23 @@ export async function endTokenKey(
   kid: string,
   now: Date,
 ): Promise<EndedKey> {
-  const { keys } = await vault.inventory()
-  const present = keys.filter(({ purpose, status }) => purpose === 'token' && status !== 'ended')
-  const isPresent = keys.some(({ purpose, id }) => purpose === 'token' && id === kid)
-  const target = tokenKeys.of(kid)
-  if (!isPresent && !(await store.load(target)).state.hasEnded)
+  const keys = (await vault.inventory()).keys.filter(({ purpose }) => purpose === 'token')
+  const hasEnded = async (id: string) => (await store.load(tokenKeys.of(id))).state.hasEnded
+  if (!keys.some(({ id }) => id === kid) && !(await hasEnded(kid)))
     throw new Error(`the vault has no key ${kid} for tokens: keys list names them`)
+  let isAlone = true
+  for (const { id, status } of keys) {
+    if (id === kid) continue
+    // Without its successor such a key would sign again, or none would.
+    if (status === 'ended' || (await hasEnded(id))) await vault.destroySigningKey('token', id)
+    else isAlone = false
+  }
   // Otherwise no key would sign between the event and the new key.
-  if (present.every(({ id }) => id === kid)) await vault.rotateSigningKey('token')
+  if (isAlone) await vault.rotateSigningKey('token')
   const data = { kid, endedBy: operatorAccount(), endedAt: now.toISOString() }
   const context = { commandId: v7(), correlationId: v7(), process: 'keys' }
-  const decide = ({ hasEnded }: TokenKeyState): TokenKeyEvent[] => (hasEnded ? [] : [{ type: 'TokenKeyEnded', data }])
-  await execute(store, target, decide, context)
+  const decide = (state: TokenKeyState): TokenKeyEvent[] => (state.hasEnded ? [] : [{ type: 'TokenKeyEnded', data }])
+  await execute(store, tokenKeys.of(kid), decide, context)
   await vault.destroySigningKey('token', kid)
   vault.endSigningKey('token', kid)
   return { kid, signs: (await vault.signingKey('token')).kid }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { followTokenEndings } from '../../../contracts/auth/token-endings.ts'
 import { endTokenKey } from '../../../app/keys/end-token-key.ts'
@@ -147,6 +148,33 @@ test('a key that was ended, but not destroyed before a crash, signs and verifies
   expect((await world.vault.signingKey('token')).kid).not.toBe(kid)
   expect((await endTokenKey(world, kid, world.now())).signs).not.toBe(kid)
   expect((await world.vault.inventory()).keys.map(({ id }) => id)).not.toContain(kid)
+})
+
+test('a key whose last tokens have expired does not sign again when its successor ends', async () => {
+  const { kid: old } = await world.vault.signingKey('token')
+  const { kid } = await world.vault.rotateSigningKey('token')
+  const client = new Client({ connectionString: world.vaultUrl })
+  await client.connect()
+  await client.query(
+    `update vault_secrets set created_at = created_at - interval '2 days' where kind = 'signing-token'`,
+  )
+  await client.end()
+  expect((await world.vault.publicKeys('token')).map((key) => key.kid)).toEqual([kid])
+  const { signs } = await endTokenKey(world, kid, world.now())
+  expect([old, kid]).not.toContain(signs)
+  expect((await world.vault.publicKeys('token')).map((key) => key.kid)).toEqual([signs])
+})
+
+test('a key that was ended, but not destroyed before a crash, is not the one that signs when the next one ends', async () => {
+  const { kid: old } = await world.vault.signingKey('token')
+  const { kid } = await world.vault.rotateSigningKey('token')
+  const data = { kid: old, endedBy: 'operator', endedAt: at() }
+  const context = { commandId: randomUUID(), correlationId: randomUUID(), process: 'keys' }
+  await world.store.append(tokenKeys.of(old), 'no_stream', [{ type: 'TokenKeyEnded', data }], context)
+  const { signs } = await endTokenKey(world, kid, world.now())
+  expect([old, kid]).not.toContain(signs)
+  const client = await registerTestClient(world)
+  await expect.poll(async () => decodeProtectedHeader(await api.tokenOf(client)).kid, { timeout: 20_000 }).toBe(signs)
 })
 
 test('a token whose signature is being checked while its key ends is refused', async () => {
