@@ -259,37 +259,27 @@ class SubscriptionRun implements Follower {
     this.#options.following?.setLive(isCaughtUp)
   }
 
+  /** An error of the vault itself is a drop, so its events are decoded again. */
   async #handleEvents(batch: readonly StoredEvent[]): Promise<void> {
-    let rest = batch
-    while (rest.length > 0 && !this.#signal.aborted) {
-      const { events, undecodable } = await this.#decode(rest)
-      await this.#deliver(events)
-      rest = rest.slice(events.length)
-      const failed = rest[0]
-      if (undecodable === undefined || failed === undefined) return
-      await this.#passOver(failed, undecodable)
-      rest = rest.slice(1)
-    }
-  }
-
-  /** The events up to the first that cannot be decoded. An error of the vault itself is a drop, so it is retried. */
-  async #decode(batch: readonly StoredEvent[]) {
-    const events: RecordedEvent[] = []
-    try {
-      for (const decoded of batch.map((event) => decodeAhead(this.#options.codec, event))) {
-        const event = decoded()
-        events.push(event instanceof Promise ? await event : event)
+    let ready: RecordedEvent[] = []
+    for (const [event, decoded] of batch.map((each) => [each, decodeAhead(this.#options.codec, each)] as const)) {
+      try {
+        const readable = decoded()
+        ready.push(readable instanceof Promise ? await readable : readable)
+      } catch (error) {
+        if (!(error instanceof UndecodableEventError)) throw error
+        await this.#deliver(ready)
+        ready = []
+        if (this.#signal.aborted) return
+        await this.#passOver(event, error)
       }
-      return { events, undecodable: undefined }
-    } catch (error) {
-      if (!(error instanceof UndecodableEventError)) throw error
-      return { events, undecodable: error }
     }
+    await this.#deliver(ready)
   }
 
   async #deliver(events: readonly RecordedEvent[]): Promise<void> {
     const { delivery } = this.#options
-    if (events.length === 0) return
+    if (events.length === 0 || this.#signal.aborted) return
     this.#options.following?.took(events)
     if (delivery.onBatch !== undefined) {
       await this.#handled(() => delivery.onBatch(events))

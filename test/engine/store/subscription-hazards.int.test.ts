@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream'
 import type { SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { describe, expect, test } from 'vitest'
-import { EventStoreRefusedError, UndecodableEventError } from '../../../engine/store/errors.ts'
+import { EventStoreRefusedError, UndecodableEventError, type EventHead } from '../../../engine/store/errors.ts'
+import type { RecordedEvent } from '../../../engine/store/events.ts'
+import { supervise, type SupervisedSubscription } from '../../../engine/store/subscription.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { MemoryKeys, newContext, noted, openTestStore, until, untilItRests, visitCategory } from './fixtures.ts'
@@ -252,6 +255,46 @@ describe('subscriptions to a server that misbehaves', () => {
     expect(reasons).toEqual(['malformed', 'malformed', 'signature'])
     stop()
     await subscription.ended
+  })
+
+  test('each event is decoded once, also among many that cannot be decoded', async () => {
+    const call = Object.assign(new Readable({ objectMode: true, read: () => undefined }), { cancel: () => undefined })
+    const ending = new AbortController()
+    const seen: string[] = []
+    let decoded = 0
+    const { ended } = supervise({
+      name: 'following',
+      following: undefined,
+      start: { position: 'start', revision: 'start' },
+      delivery: { onEvent: ({ revision }: RecordedEvent) => void seen.push(`event ${revision}`) },
+      callbacks: {
+        signal: ending.signal,
+        onUndecodable: ({ revision }: EventHead) => void seen.push(`undecodable ${revision}`),
+      },
+      onCheckpoint: undefined,
+      open: async () => call,
+      accepts: () => true,
+      isHandled: () => false,
+      node: { heard: () => undefined },
+      leader: { follow: () => () => undefined },
+      codec: {
+        decode: (event: EventHead) => {
+          decoded += 1
+          if (event.revision % 2n === 0n) return event
+          throw new UndecodableEventError(event, 'signature')
+        },
+      },
+      now: () => new Date(),
+      logger: undefined,
+    } as unknown as SupervisedSubscription)
+    const events = numbers(1, 40)
+    for (const message of [confirmation(), ...events.map((position) => eventAt(position))])
+      call.push(Buffer.from(message.serializeBinary()))
+    await until(() => seen.length === 40)
+    expect(seen).toEqual(events.map((position) => `${position % 2 === 0 ? 'event' : 'undecodable'} ${position}`))
+    expect(decoded).toBe(40)
+    ending.abort()
+    await ended
   })
 
   test('an undecodable event ends a subscription without a callback for them', async () => {
