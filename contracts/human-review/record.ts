@@ -154,6 +154,17 @@ export function toTaskRecord(task: HumanReviewTaskView, reader: TaskReader): Hum
   })
 }
 
+/**
+ * Tells apart what readers see of one revision: the end of a lease comes before its event, an opinion is for its author before
+ * the decision, and notes are for those who may decide. Undefined for who sees what the revision says.
+ */
+export function variantOf(task: HumanReviewTaskView, { status, opinions }: HumanReviewTaskRecord): number | undefined {
+  const own = status === 'decided' ? 0 : (opinions[0]?.number ?? 0)
+  const notes = new Map(task.opinions.map(({ number, note }) => [number, note]))
+  const lacksNotes = opinions.some(({ number, note }) => note !== notes.get(number))
+  return Number(status !== task.status) + 2 * Number(lacksNotes) + 4 * own || undefined
+}
+
 /** An opinion from its row. */
 export function opinionOf({ corrections, ...opinion }: OpinionRow): Opinion {
   return { ...opinion, lesions: decisionsIn({ lesions: opinion.lesions, corrections }) }

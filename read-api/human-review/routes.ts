@@ -6,6 +6,7 @@ import {
   policyBeforeFirst,
   toPolicyRecord,
   toTaskRecord,
+  variantOf,
 } from '../../contracts/human-review/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
@@ -54,9 +55,7 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
       const { isErased, ...task } = await getTask(deps, tenant, productsSeenBy(caller), params.id)
       if (isErased) throw problem('subject-erased')
       const body = toTaskRecord(task, taskReaderOf(caller, now()))
-      // The end of a lease changes the answer before an event records it.
-      const variant = body.status === task.status ? undefined : 1
-      return { body, revision: BigInt(task.streamRevision), variant }
+      return { body, revision: BigInt(task.streamRevision), variant: variantOf(task, body) }
     },
   })
 

@@ -389,6 +389,19 @@ test('the note is for actors with the permission to decide', async () => {
   }
 })
 
+test('the version of a task tells apart what its readers may see', async () => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  const viewer = await h.clinician(randomUUID(), { permissions: [] })
+  const versionFor = async (headers: Headers) => (await get(taskId, headers)).etag
+  await act('claim', taskId, ada)
+  await act('decide', taskId, ada, { ...both, note: 'canary-note' })
+  expect(await versionFor(bob)).not.toBe(await versionFor(ada))
+  await act('claim', taskId, bob)
+  await act('decide', taskId, bob, both)
+  expect(await versionFor(bob)).toBe(await versionFor(ada))
+  expect(await versionFor(viewer)).not.toBe(await versionFor(ada))
+})
+
 test('refusals come in their order', async () => {
   const taskId = await h.givenTask()
   const wrong = { ...both, recommendation: 'maybe' }
