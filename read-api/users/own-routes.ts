@@ -34,9 +34,12 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       const actor = requireActor(caller)
       if (!isUuid(actor.userId)) throw problem('not-found')
       const user = await getUser(deps, tenant, actor.userId)
-      const own = user.memberships.find((one) => one.organisationId === actor.orgId)
+      const place = user.memberships.findIndex((one) => one.organisationId === actor.orgId)
       const roles = user.memberships.map(roleOf)
-      return versioned(user, { ...toDetail(user), roles, permissions: [...(own?.permissions ?? [])] })
+      const permissions = [...(user.memberships[place]?.permissions ?? [])]
+      const { variant, ...found } = versioned(user, { ...toDetail(user), roles, permissions })
+      // The same address shows the permissions of another organisation to the actor of that one.
+      return { ...found, variant: variant * (user.memberships.length + 1) + place + 1 }
     },
   })
 

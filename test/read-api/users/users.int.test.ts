@@ -283,6 +283,17 @@ describe('look-ups', () => {
   })
 })
 
+test('the version of the own user tells apart the organisations of the actor, whose permissions it shows', async () => {
+  const user = await givenMember(api, clinic)
+  await givenMember(api, hospital, hospital.administrator, user)
+  const answerIn = async ({ orgId }: GivenOrganisation) =>
+    one.get('/v1/users/me', await api.actor(unsigned({ user_id: user.userId, org_id: orgId, permissions: [] }), null))
+  const [inClinic, inHospital] = [await answerIn(clinic), await answerIn(hospital)]
+  expect([inClinic.status, inHospital.status]).toEqual([200, 200])
+  expect(inHospital.body).not.toEqual(inClinic.body)
+  expect(inHospital.etag).not.toBe(inClinic.etag)
+})
+
 describe('roles and permissions', () => {
   test('of an organisation do not exist for another one', async () => {
     const listed = await one.get('/v1/admin/roles', clinicAdmin)
