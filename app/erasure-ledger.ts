@@ -99,7 +99,7 @@ async function beginAgain(store: EventStore, { orgId, subjectId }: SignedErasure
         : [
             {
               type: 'PatientErasureRequested',
-              data: { ...request, approvals: 1, requestedBy: by, requestedAt: at },
+              data: { ...request, approvals: 1, requestedBy: by, request: null, requestedAt: at },
             },
             { type: 'PatientErasureStarted', data: { patientId: subjectId, organisationId, startedAt: at } },
           ],

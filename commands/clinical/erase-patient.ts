@@ -18,13 +18,19 @@ export interface RequestErasure extends OfPatient {
   readonly actor: string | null
   /** The actor, else the client. */
   readonly requestedBy: string
+  readonly request: CausingRequest
 }
 
-/** Asks for the erasure. It starts at once, or waits for a second person. A repeat changes nothing. */
+/**
+ * Asks for the erasure. It starts at once, or waits for a second person. A repeat changes nothing, also after a
+ * cancellation.
+ */
 export function requestErasure(
   { actor, now, ...command }: RequestErasure,
   state: PatientErasureState,
-): Decision<PatientErasureEvent, 'legal-hold' | 'actor-context-missing'> {
+): Decision<PatientErasureEvent, 'legal-hold' | 'actor-context-missing' | 'idempotency-key-reused'> {
+  const earlier = earlierRequest(command, state)
+  if (earlier !== undefined) return earlier
   if (state.erasure?.status === 'awaiting_approval' || isErasing(state)) return []
   if (command.approvals === 2 && actor === null) return refused('actor-context-missing')
   if (isHeld(state, now)) return refused('legal-hold')
@@ -41,7 +47,7 @@ export interface DecideErasure extends OfPatient {
   readonly request: CausingRequest
 }
 
-type DecideRefusal = 'not-found' | 'erasure-not-waiting' | 'actor-context-missing'
+type DecideRefusal = 'not-found' | 'erasure-not-waiting' | 'actor-context-missing' | 'idempotency-key-reused'
 
 /** A second person agrees: the erasure starts. */
 export function approveErasure(
@@ -51,7 +57,8 @@ export function approveErasure(
   const { actor, request, now, patientId } = command
   const { erasure } = state
   if (erasure === undefined) return refused('not-found')
-  if (isRepeat(command, state)) return []
+  const earlier = earlierRequest(command, state)
+  if (earlier !== undefined) return earlier
   if (erasure.status !== 'awaiting_approval') return refused('erasure-not-waiting')
   if (actor === null) return refused('actor-context-missing')
   if (actor === erasure.requestedBy) return refused('second-person-required')
@@ -71,7 +78,8 @@ export function cancelErasure(
   const { actor, request, now, patientId } = command
   const { erasure } = state
   if (erasure === undefined) return refused('not-found')
-  if (isRepeat(command, state)) return []
+  const earlier = earlierRequest(command, state)
+  if (earlier !== undefined) return earlier
   if (erasure.status !== 'awaiting_approval') return refused('erasure-not-waiting')
   if (actor === null) return refused('actor-context-missing')
   const data = { patientId, cancelledBy: actor, request, cancelledAt: now.toISOString() }
@@ -154,8 +162,14 @@ export function isHeld({ hold }: PatientErasureState, now: Date): boolean {
   return hold !== undefined && (hold.until === null || Date.parse(hold.until) > now.getTime())
 }
 
-function isRepeat({ request }: DecideErasure, { erasure }: PatientErasureState): boolean {
-  return request !== null && erasure?.endedByKey === request.key
+/** The answer to the repeat of a keyed request. Undefined if the request is new. */
+function earlierRequest(
+  { request }: Pick<DecideErasure, 'request'>,
+  { requests }: PatientErasureState,
+): Decision<PatientErasureEvent, 'idempotency-key-reused'> | undefined {
+  const fingerprint = request === null ? undefined : requests.get(request.key)
+  if (fingerprint === undefined) return undefined
+  return fingerprint === request?.fingerprint ? [] : refused('idempotency-key-reused')
 }
 
 function started({ patientId, organisationId }: Omit<OfPatient, 'now'>, now: Date): PatientErasureEvent {

@@ -86,7 +86,7 @@ export function erasureRoutes(app: ServiceApp, deps: ErasureDependencies): void 
       'From the answer on, nothing new about the patient is recorded. With `ERASURE_APPROVALS=2` it begins when another user approves. `GET …/erasure` shows how far it is.',
     body: EraseBody,
     problems: ['legal-hold', 'actor-context-missing', 'read-model-behind'],
-    handle: async ({ tenant, caller, params, body, now, run }) => {
+    handle: async ({ tenant, caller, params, body, keyed, now, run }) => {
       await requireKnown(tenant, params.id)
       const command = {
         patientId: params.id,
@@ -96,6 +96,7 @@ export function erasureRoutes(app: ServiceApp, deps: ErasureDependencies): void 
         approvals: erasureApprovals,
         actor: caller.actor?.auditId ?? null,
         requestedBy: changedByOf(caller),
+        request: keyed.causing,
         now,
       }
       return answerOf(await run(patientErasures.of(tenant, params.id), (state) => requestErasure(command, state)))

@@ -1,4 +1,6 @@
 import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { DataOf } from '../../engine/store/events.ts'
 import { patientErasureEvents, type ErasureStep, type PatientErasureEvent } from './events.ts'
 
@@ -9,13 +11,11 @@ export interface StepResult {
   readonly errorCode: string | null
 }
 
-export interface Erasure extends DataOf<PatientErasureEvent, 'PatientErasureRequested'> {
+export interface Erasure extends Omit<DataOf<PatientErasureEvent, 'PatientErasureRequested'>, 'request'> {
   readonly status: ErasureStatus
   /** Null before the start. */
   readonly startedAt: string | null
   readonly steps: ReadonlyMap<ErasureStep, StepResult>
-  /** The keyed request that approved or cancelled it. */
-  readonly endedByKey: string | null
 }
 
 export type LegalHold = DataOf<PatientErasureEvent, 'LegalHoldPlaced'>
@@ -25,6 +25,10 @@ export interface PatientErasureState {
   readonly erasure: Erasure | undefined
   /** The latest hold that was not released. It may be past its end. */
   readonly hold: LegalHold | undefined
+  /**
+   * Fingerprints of the keyed requests that began, approved or cancelled an erasure, also an earlier one, by their keys.
+   */
+  readonly requests: GrowingMap<string>
 }
 
 function evolve(state: PatientErasureState, event: PatientErasureEvent): PatientErasureState {
@@ -34,13 +38,17 @@ function evolve(state: PatientErasureState, event: PatientErasureEvent): Patient
     erasure(({ steps }) => ({ steps: new Map([...steps, [step, of]]) }))
   switch (event.type) {
     case 'PatientErasureRequested': {
-      const begun = { status: 'awaiting_approval', startedAt: null, steps: new Map(), endedByKey: null } as const
-      return { ...state, erasure: { ...event.data, ...begun } }
+      const { request, ...data } = event.data
+      const begun = { status: 'awaiting_approval', startedAt: null, steps: new Map() } as const
+      return { ...withRequest(state, request), erasure: { ...data, ...begun } }
     }
     case 'PatientErasureApproved':
-      return erasure(() => ({ endedByKey: event.data.request?.key ?? null }))
+      return withRequest(state, event.data.request)
     case 'PatientErasureCancelled':
-      return erasure(() => ({ status: 'cancelled', endedByKey: event.data.request?.key ?? null }))
+      return withRequest(
+        erasure(() => ({ status: 'cancelled' })),
+        event.data.request,
+      )
     case 'PatientErasureStarted':
       return erasure(() => ({ status: 'running', startedAt: event.data.startedAt }))
     case 'PatientErasureStepDone':
@@ -56,12 +64,16 @@ function evolve(state: PatientErasureState, event: PatientErasureEvent): Patient
   }
 }
 
+function withRequest(state: PatientErasureState, request: CausingRequest): PatientErasureState {
+  return request === null ? state : { ...state, requests: state.requests.with(request.key, request.fingerprint) }
+}
+
 /** The erasure of a patient, and the legal hold that prevents it. One stream decides about both. */
 export const patientErasures = defineAggregate({
   category: 'patient_erasure',
   id: idOfOrganisation,
   events: patientErasureEvents,
-  initialState: { erasure: undefined, hold: undefined },
+  initialState: { erasure: undefined, hold: undefined, requests: new GrowingMap<string>() },
   evolve,
 })
 

@@ -28,6 +28,9 @@ const ErrorCode = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 /** The user or the client. */
 const By = Type.String()
 
+/** Version 1 of `PatientErasureRequested` did not contain its key. */
+const requestedUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
+
 export const patientErasureEvents = {
   PatientErasureRequested: defineEvent(
     'PatientErasureRequested',
@@ -40,8 +43,10 @@ export const patientErasureEvents = {
       /** Persons who must agree, the first one included. The request keeps the rule under which it was made. */
       approvals: Type.Integer({ minimum: 1, maximum: 2 }),
       requestedBy: By,
+      request: CausingRequest,
       requestedAt: Instant,
     }),
+    { version: 2, upcasters: requestedUpcasters },
   ),
   PatientErasureApproved: defineEvent(
     'PatientErasureApproved',

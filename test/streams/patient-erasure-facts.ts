@@ -12,6 +12,7 @@ export const erasureFact = factsOf<PatientErasureEvent>({
     reference: 'letter/12',
     approvals: 2,
     requestedBy: ids.client,
+    request: { key: hash('c'), fingerprint: hash('d') },
     requestedAt: at(0),
   },
   PatientErasureApproved: {

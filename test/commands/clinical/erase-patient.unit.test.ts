@@ -11,13 +11,19 @@ import {
 } from '../../../commands/clinical/erase-patient.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { ErasureStep } from '../../../streams/patient-erasure/events.ts'
-import { at, ids } from '../../streams/facts.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
 import { erasureFact as fact } from '../../streams/patient-erasure-facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const { patient: patientId, org: organisationId, client: first, claim: second } = ids
 const patient = { patientId, organisationId }
-const request = { ...patient, reason: 'person_request', reference: 'letter/12', now: new Date(at(0)) } as const
+const request = {
+  ...patient,
+  reason: 'person_request',
+  reference: 'letter/12',
+  request: fact('PatientErasureRequested').data.request,
+  now: new Date(at(0)),
+} as const
 const alone = { ...request, approvals: 1, actor: null, requestedBy: first }
 const byTwo = { ...request, approvals: 2, actor: first, requestedBy: first }
 const decide = { ...patient, actor: second, request: null, now: new Date(at(10)) }
@@ -55,8 +61,18 @@ describe('a request to erase a patient', () => {
     expect(given(patientErasures, requested).state.erasure?.status).toBe('awaiting_approval')
   })
 
-  it('may be made again after it was cancelled', () => {
-    given(patientErasures, requested, cancelled).when(requestErasure, byTwo).thenEvents([requested])
+  it('may be made again after it was cancelled, with another key', () => {
+    const again = { ...byTwo, request: null }
+    given(patientErasures, requested, cancelled)
+      .when(requestErasure, again)
+      .thenEvents([fact('PatientErasureRequested', { request: null })])
+  })
+
+  it('is not made again by a repeat of its key after it was cancelled', () => {
+    given(patientErasures, requested, cancelled).when(requestErasure, byTwo).thenNothing()
+    given(patientErasures, requested, cancelled)
+      .when(requestErasure, { ...byTwo, request: { key: hash('c'), fingerprint: hash('e') } })
+      .thenRefused('idempotency-key-reused')
   })
 })
 
@@ -76,6 +92,13 @@ describe('an erasure that waits', () => {
     expect(cancelErasure({ ...decide, actor: first }, given(patientErasures, requested).state)).toMatchObject([
       { data: { cancelledBy: first } },
     ])
+  })
+
+  it('is not cancelled by a repeat of the key that cancelled an earlier one', () => {
+    const { request: key } = keyed
+    const cancelledBefore = fact('PatientErasureCancelled', { request: key })
+    const anew = fact('PatientErasureRequested', { request: null })
+    given(patientErasures, requested, cancelledBefore, anew).when(cancelErasure, keyed).thenNothing()
   })
 
   it('is neither approved nor cancelled in another state', () => {

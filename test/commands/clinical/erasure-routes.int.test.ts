@@ -147,6 +147,25 @@ describe('an erasure by two persons', () => {
       body: { status: 'awaiting_approval' },
     })
   })
+
+  it('stays cancelled if the answer to its request or to its cancel was lost, and the call is repeated', async () => {
+    const id = await givenPatient()
+    const [asked, cancelled] = [await user(randomUUID()), await user(randomUUID())].map((headers) => ({
+      ...headers,
+      'idempotency-key': randomUUID(),
+    }))
+    const [ask, cancel] = [
+      () => send(byTwo, 'POST', `${id}/erase`, asked ?? {}, erase),
+      () => send(byTwo, 'POST', `${id}/erasure/cancel`, cancelled ?? {}),
+    ]
+    expect(await ask()).toMatchObject({ status: 202, body: { status: 'awaiting_approval' } })
+    expect(await cancel()).toMatchObject({ body: { status: 'cancelled' } })
+    expect(await ask()).toMatchObject({ status: 202, body: { status: 'cancelled' } })
+    const other = { ...erase, reason: 'retention_ended' }
+    expect(outcomeOf(await send(byTwo, 'POST', `${id}/erase`, asked ?? {}, other))).toBe('409 idempotency-key-reused')
+    await send(byTwo, 'POST', `${id}/erase`, await user(randomUUID()), other)
+    expect(await cancel()).toMatchObject({ status: 202, body: { status: 'awaiting_approval' } })
+  })
 })
 
 describe('a legal hold', () => {

@@ -105,6 +105,7 @@ async function erasing() {
     approvals: 1,
     actor: null,
     requestedBy: 'test',
+    request: null,
     now: world.now(),
   } as const
   const answering = (state: Parameters<typeof requestErasure>[1]) => {
