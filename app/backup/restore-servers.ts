@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { finishLogCopy, writeSegmentCopy } from 'embedded-eventstore/log-copy'
 import { writeDurably } from 'embedded-eventstore/durable-file'
-import { ChunkStore } from '../../platform/backup/chunks.ts'
+import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
+import { ChunkError, ChunkStore } from '../../platform/backup/chunks.ts'
 import { entriesIn, linesIn, type Entry } from '../../platform/backup/index-lines.ts'
-import type { OpenedManifest } from '../../platform/backup/manifests.ts'
+import { ManifestError, openManifest, type OpenedManifest } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
+import type { BackupFault } from '../../platform/backup/verify-backups.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { MasterKeyRing } from '../../platform/vault/master-keys.ts'
@@ -42,6 +44,29 @@ export async function writeFilesAndLog(place: BackupPlace, backup: OpenedManifes
   }
   const { log_end: end } = backup.manifest
   if (end !== null) finishLogCopy(eventStore, end)
+}
+
+/** Backups whose vaults can be read, and the faults of the others. */
+export async function openVaultsOf(
+  place: BackupPlace,
+  keys: BackupKeys,
+  ids: readonly string[],
+): Promise<{ readonly readable: readonly OpenedManifest[]; readonly faults: readonly BackupFault[] }> {
+  const readable: OpenedManifest[] = []
+  const faults: BackupFault[] = []
+  for (const id of ids) {
+    try {
+      const opened = await openManifest(place, keys, id)
+      const { chunks, entries } = read(place, opened)
+      for await (const entry of entries)
+        if (entry.kind === 'table') for (const name of entry.chunks) await chunks.readChunk(name)
+      readable.push(opened)
+    } catch (error) {
+      if (!(error instanceof ManifestError || error instanceof ChunkError)) throw error
+      faults.push({ kind: error.code, backup: id, detail: error.message })
+    }
+  }
+  return { readable, faults }
 }
 
 /** Returns how many keys of subjects are destroyed because a newer backup names them so. */

@@ -25,7 +25,7 @@ import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
 import { proveRestore, type RestoreProof } from './prove-restore.ts'
 import { requireEventStoreOf } from './own-copy.ts'
 import { everything } from './sources.ts'
-import { fillObjects, fillVault, hasFile, writeFilesAndLog } from './restore-servers.ts'
+import { fillObjects, fillVault, hasFile, openVaultsOf, writeFilesAndLog } from './restore-servers.ts'
 
 export interface RestoredBackup {
   readonly backup: string
@@ -58,8 +58,11 @@ export async function restoreBackup(
   if (id === undefined) throw new Error(`there is no backup in ${place.address}`)
   const opened = await openManifest(place, keys, id)
   await requireEventStoreOf(opened, configuration)
-  const newer = ids.filter((each) => each > id)
-  requireErasures(opened, newer, order)
+  const later = ids.filter((each) => each > id)
+  const newer = await openVaultsOf(place, keys, later)
+  const knowsErasures = order.acceptsLostErasures || order.erasures !== undefined
+  if (newer.faults.length > 0 && !knowsErasures) return { faults: newer.faults.map(withRemedy) }
+  if (newer.readable.length === 0 && !knowsErasures) throw lostErasures(opened)
   const { faults } = await verifyBackups(place, keys, [id])
   if (faults.length > 0) return { faults }
   if (configuration.masterKeys === undefined && !(await hasFile(place, opened, 'master-keys')))
@@ -67,13 +70,12 @@ export async function restoreBackup(
       'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
     )
   const listed = order.erasures === undefined ? [] : await readErasureFile(order.erasures)
-  const newerBackups = await Promise.all(newer.map((each) => openManifest(place, keys, each)))
   const folder = await beginRestoreFolder(order.folder)
   try {
     await writeFilesAndLog(place, opened, order.folder)
     const other_ports = await replaceTakenPorts(order.folder)
     const { erasures, proof } = await onServers(configuration, env, async (found, masterKeys) => {
-      const count = await fillVault(place, opened, newerBackups, { url: found.vaultDatabaseUrl ?? '', masterKeys })
+      const count = await fillVault(place, opened, newer.readable, { url: found.vaultDatabaseUrl ?? '', masterKeys })
       const servers = await connectAuditServers(found, masterKeys)
       try {
         await fillObjects(place, opened, servers.objects)
@@ -93,16 +95,18 @@ export async function restoreBackup(
   }
 }
 
+const remedy =
+  'Add --erasures FILE with what "erasures export" printed, or --accept-lost-erasures if nobody was, or if you erase them again'
+
 /** Who was erased after a backup would come back with it. A newer backup names them; nothing else does. */
-function requireErasures(
-  { manifest }: OpenedManifest,
-  newer: readonly string[],
-  { acceptsLostErasures, erasures }: RestoreOrder,
-): void {
-  if (newer.length > 0 || acceptsLostErasures || erasures !== undefined) return
-  throw new ConfigurationError(
-    `no newer backup names who was erased after ${manifest.created_at}: such a person would come back. Add --erasures FILE with what "erasures export" printed, or --accept-lost-erasures if nobody was, or if you erase them again`,
+function lostErasures({ manifest }: OpenedManifest): ConfigurationError {
+  return new ConfigurationError(
+    `no newer backup names who was erased after ${manifest.created_at}: such a person would come back. ${remedy}`,
   )
+}
+
+function withRemedy(fault: BackupFault): BackupFault {
+  return { ...fault, detail: `${fault.detail}. This backup may name persons who were erased later. ${remedy}` }
 }
 
 /** The embedded servers of the folder, or those that the environment names. */

@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { restoreBackup } from '../../../app/backup/restore.ts'
+import { ChunkStore } from '../../../platform/backup/chunks.ts'
+import { folderPlace } from '../../../platform/backup/folder-place.ts'
+import { newMasterKey } from '../../../platform/vault/master-keys.ts'
+import { toLines } from '../../../platform/backup/index-lines.ts'
+import { putManifest } from '../../../platform/backup/manifests.ts'
+import { newKeys, pieces, plantBackup } from '../../platform/backup/planted-place.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'restore-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** A place with a backup, and a newer one whose vault has one chunk of this text. */
+async function placeWith(text: string) {
+  const [keys, place] = [newKeys('backup-1'), folderPlace(join(folder, 'place'))]
+  const older = await plantBackup(place, keys, ['one'])
+  const newer = await plantBackup(place, keys, ['two'])
+  const chunks = new ChunkStore(place, keys.newest)
+  const table = await chunks.store(pieces(Buffer.from(text)))
+  async function* entries() {
+    yield { kind: 'table', name: 'vault_erasures', ...table }
+  }
+  await putManifest(place, keys.newest, { ...newer, entries: 1, index: await chunks.store(toLines(entries())) })
+  const [chunk = ''] = table.chunks
+  return { keys, place, older, newer, chunk: join(folder, 'place', 'chunks', 'of-backup-1', chunk.slice(0, 2), chunk) }
+}
+
+/** Reads the backup, and is refused by the folder only, which has a file. */
+async function restoreOf(
+  { keys, place, older }: Awaited<ReturnType<typeof placeWith>>,
+  given: { readonly acceptsLostErasures: boolean },
+) {
+  const full = join(folder, 'full')
+  await mkdir(full, { recursive: true })
+  await writeFile(join(full, 'file'), '')
+  const order = { place: '', id: older.id, folder: full, erasures: undefined, isJson: false, ...given }
+  return restoreBackup({ MASTER_KEYS: newMasterKey('master-1') }, place, keys, order)
+}
+const refusedByFolder = 'is not empty: restore into a new folder'
+
+test('a newer backup whose vault is damaged is named before anything is written, because it may name erased persons', async () => {
+  const planted = await placeWith('{}\n')
+  await expect(restoreOf(planted, { acceptsLostErasures: false })).rejects.toThrow(refusedByFolder)
+  const bytes = await readFile(planted.chunk)
+  await writeFile(planted.chunk, bytes.subarray(1))
+  expect(await restoreOf(planted, { acceptsLostErasures: false })).toEqual({
+    faults: [
+      { kind: 'chunk-changed', backup: planted.newer.id, detail: expect.stringContaining('--accept-lost-erasures') },
+    ],
+  })
+})
+
+test('damaged newer backups keep nobody from an intact older one, if the operator accepts lost erasures', async () => {
+  const planted = await placeWith('{}\n')
+  await rm(planted.chunk)
+  await expect(restoreOf(planted, { acceptsLostErasures: true })).rejects.toThrow(refusedByFolder)
+  const manifest = join(folder, 'place', 'backups', `${planted.newer.id}.manifest`)
+  await writeFile(manifest, (await readFile(manifest)).subarray(1))
+  await expect(restoreOf(planted, { acceptsLostErasures: true })).rejects.toThrow(refusedByFolder)
+})
