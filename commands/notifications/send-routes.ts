@@ -4,8 +4,14 @@ import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
-import { isNotification, notifications, subjectOfContent } from '../../streams/notification/aggregate.ts'
-import type { RecipientType } from '../../streams/notification/events.ts'
+import {
+  isNotification,
+  notifications,
+  patientOf,
+  subjectOfContent,
+  type CreatedNotification,
+} from '../../streams/notification/aggregate.ts'
+import type { NotificationStatus, RecipientType } from '../../streams/notification/events.ts'
 import type { NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
 import { isUser, users } from '../../streams/user/aggregate.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
@@ -39,6 +45,13 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
       const { templateCode: code, variables, correlationId = null } = body
       const { recipientType, recipientRef, channel } = recipientOf(body.recipient)
       const text = variablesText(variables)
+      const notificationId = keyed.id
+      const target = { ...notifications.of(tenant, notificationId), isNew: true }
+      const { state: known, revision, position } = keyed.isKeyed ? await store.load(target) : store.presume(target)
+      // A repeat does not need a template that still takes its variables.
+      if (isNotification(known) && known.fingerprint === keyed.fingerprint)
+        return { ...answerOf(known), revision, events: [], reached: position }
+
       const userId = recipientType === 'user' ? recipientRef : null
       const patientId =
         body.patientId === undefined ? null : await requirePatient(deps, tenant, body.patientId, '/patientId')
@@ -46,7 +59,6 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
       const template = await findTemplate(store, { code, channel, locale, orgId: tenant })
       if (template === undefined) throw problem('template-not-found')
       await requireVariables(template, variables, recipientType)
-      const notificationId = keyed.id
       const command = {
         notificationId,
         organisationId: tenant,
@@ -70,13 +82,16 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
         failure: null,
         now,
       }
-      const target = { ...notifications.of(tenant, notificationId), isNew: true }
       const done = await run(target, (state) => createNotification(command, state))
       if (!isNotification(done.state)) throw problem('internal-error')
-      const record = { id: notificationId, status: done.state.status }
-      return { ...done, record, retryAfterSeconds: 1 }
+      return { ...done, ...answerOf(done.state) }
     },
   })
+
+  function answerOf(state: CreatedNotification & { readonly status: NotificationStatus }) {
+    const { notificationId: id, status } = state
+    return { record: { id, status }, patientId: patientOf(state), retryAfterSeconds: 1 }
+  }
 
   /** Null for anyone who is no member of the organisation: the delivery will refuse such a recipient. */
   async function localeOf(tenant: TenantId, userId: string): Promise<string | null> {

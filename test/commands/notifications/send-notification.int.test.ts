@@ -59,6 +59,27 @@ describe('POST /v1/notifications: (none) → pending', () => {
     expect(refusalOf(await n.send({ correlationId: 'other' }, headers))).toBe('409 idempotency-key-reused')
   })
 
+  test('a repeat gets its first answer, also after the template needs another variable', async () => {
+    const { clinicAdmin, client } = n
+    const put = (bodyTemplate: string) =>
+      n.call('PUT', '/admin/templates/discharge', clinicAdmin, {
+        channel: 'slack',
+        category: 'operational',
+        phi: false,
+        bodyTemplate,
+      })
+    await put('{{ward}}')
+    const body = { templateCode: 'discharge', recipient: { type: 'slackChannel', ref: 'C0123' } }
+    const headers = { ...client, 'idempotency-key': randomUUID() }
+    const first = await n.send(body, headers)
+    await put('{{ward}} {{bed}}')
+    const again = await n.send(body, headers)
+    expect([again.status, again.body, again.headers['idempotency-replayed']]).toEqual([202, first.body, 'true'])
+    expect(refusalOf(await n.send(body))).toBe('400 template-variable-missing /variables/bed')
+    const other = { ...body, variables: { ...mail.variables, bed: '1' } }
+    expect(refusalOf(await n.send(other, headers))).toBe('409 idempotency-key-reused')
+  })
+
   test('a slackChannel gets a chat message, a user and an address get a mail', async () => {
     const channelOf = async (type: string, ref: string) =>
       (await n.get(await n.sent({ recipient: { type, ref } }))).body as { channel: string; recipientRef: string }
