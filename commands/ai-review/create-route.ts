@@ -9,6 +9,7 @@ import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { refuseClosedCase } from '../clinical/require-open-case.ts'
+import { requireLivingPatient } from '../clinical/require-patient.ts'
 import { acceptedOrFound } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
@@ -53,6 +54,7 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
         throw invalidMember('/caseId', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
       if (body.patientId !== undefined && body.patientId !== patientId)
         throw invalidMember('/patientId', 'is not the patient of the case', 'other-patient')
+      await requireLivingPatient(deps, tenant, patientId)
       const request = keyed.causing
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       const isRepeat = async () =>

@@ -6,6 +6,7 @@ import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.proje
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { refuseClosedCase } from '../clinical/require-open-case.ts'
+import { requireLivingPatient } from '../clinical/require-patient.ts'
 import { accepted, changed } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
@@ -94,6 +95,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
       // The patient's key seals the addresses. A review of another service gets its patient when it starts.
       const patientId = old.patientId ?? (await patientOfCase(deps, tenant, caseId))
       if (patientId === null) throw problem('conflict')
+      await requireLivingPatient(deps, tenant, patientId)
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       const { causing } = keyed
       // A repeat gets the answer of the first request, also when addresses have expired since.

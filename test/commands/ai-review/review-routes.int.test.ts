@@ -420,6 +420,22 @@ test('the raw response is 410 after the erasure of the patient', async () => {
   expect(await otherStore.readLast(aiReviewAccesses.of(orgId, id).stream)).toBeUndefined()
 })
 
+test('an answer with a review that exists is 410 after the erasure of the patient, as one with a new review is', async () => {
+  const patientId = randomUUID()
+  api.world.services.patientId = patientId
+  const body = { caseId: await api.newCase(patientId), images: [await api.image()] }
+  const id = textAt((await api.post('', { body })).body, 'aiReviewId')
+  const headers = { 'idempotency-key': randomUUID() }
+  const supersede = () => api.post(`/${id}/supersede`, { body: { images: body.images }, headers })
+  expect((await supersede()).status).toBe(202)
+  api.world.vault.closeSubject(api.world.orgId, patientId)
+  expect(refusalOf(await api.post('', { body }))).toBe('410 subject-erased')
+  expect(refusalOf(await api.post('', { body, headers: { 'idempotency-key': randomUUID() } }))).toBe(
+    '410 subject-erased',
+  )
+  expect(refusalOf(await supersede())).toBe('410 subject-erased')
+})
+
 test('the raw response is sent only after its read is recorded', async () => {
   const id = await completed()
   const { otherStore, orgId, store } = api.world
