@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isUser, type AccountState, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
@@ -82,18 +83,22 @@ function statusData({ userId, externalId, memberships }: User, holdId: string, c
 }
 
 /**
- * Records that the account at the identity provider has this state. Records nothing if the status of the user changed
- * meanwhile and needs another state.
+ * Records that the account at the identity provider has this state and this profile. Records nothing if the user changed
+ * meanwhile and the account has to follow again.
  */
 export function alignAccount(
-  { account, now }: { readonly account: AccountState; readonly now: Date },
+  { account, now }: { readonly account: WantedAccount; readonly now: Date },
   state: UserState,
 ): Decision<UserEvent> {
-  if (!('externalId' in state) || state.account !== null || wantedAccount(state) !== account) return []
-  return [{ type: 'UserAccountAligned', data: { userId: state.userId, account, alignedAt: now.toISOString() } }]
+  if (!('externalId' in state) || state.account !== null || !isDeepStrictEqual(wantedAccount(state), account)) return []
+  const data = { userId: state.userId, account: account.state, alignedAt: now.toISOString() }
+  return [{ type: 'UserAccountAligned', data }]
 }
 
-/** The state that the account at the identity provider should have. */
-export function wantedAccount({ status }: User): AccountState {
-  return status === 'active' ? 'enabled' : status === 'erased' ? 'deleted' : 'disabled'
+export type WantedAccount = Pick<User, 'userId' | 'email' | 'displayName' | 'locale'> & { readonly state: AccountState }
+
+/** What the account at the identity provider should have. */
+export function wantedAccount({ status, userId, email, displayName, locale }: User): WantedAccount {
+  const state = status === 'active' ? 'enabled' : status === 'erased' ? 'deleted' : 'disabled'
+  return { userId, state, email, displayName, locale }
 }

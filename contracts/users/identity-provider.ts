@@ -7,8 +7,8 @@ export interface IdentityProvider {
   create(account: NewAccount, signal: AbortSignal): Promise<{ readonly externalId: string }>
   /** The account that has our user id as its attribute; null if there is none. */
   get(userId: string, signal: AbortSignal): Promise<{ readonly externalId: string; readonly isEnabled: boolean } | null>
-  disable(externalId: string, signal: AbortSignal): Promise<void>
-  enable(externalId: string, signal: AbortSignal): Promise<void>
+  /** The account has these values afterwards. A new address is not verified. */
+  update(externalId: string, account: ChangedAccount, signal: AbortSignal): Promise<void>
   /** An account that does not exist counts as deleted. */
   delete(externalId: string, signal: AbortSignal): Promise<void>
   /** Sends the user a message, so each call counts. */
@@ -19,6 +19,15 @@ export interface NewAccount {
   readonly userId: string
   readonly email: string
   readonly displayName: string
+  readonly locale: string | null
+}
+
+/** Null: as it is. */
+export interface ChangedAccount {
+  readonly userId: string
+  readonly isEnabled: boolean
+  readonly email: string | null
+  readonly displayName: string | null
   readonly locale: string | null
 }
 

@@ -4,6 +4,7 @@ import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
+  type ChangedAccount,
   type IdentityProvider,
   type NewAccount,
 } from '../../contracts/users/identity-provider.ts'
@@ -27,8 +28,11 @@ const maxBytes = 256 * 1024
 const Account = Type.Object({
   id: Type.String(),
   enabled: Type.Boolean(),
+  email: Type.Optional(Type.String()),
   attributes: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
 })
+type Account = Static<typeof Account>
+const account = atFirstUse(() => Compile(Account))
 const accounts = atFirstUse(() => Compile(Type.Array(Account)))
 
 interface Call {
@@ -107,13 +111,22 @@ export function createKeycloak(egress: Egress, settings: KeycloakSettings, now: 
     }
   }
 
-  async function find(userId: string, signal: AbortSignal): Promise<Static<typeof Account> | null> {
+  async function find(userId: string, signal: AbortSignal): Promise<Account | null> {
     const query = new URLSearchParams({ q: `${userIdAttribute}:${userId}`, briefRepresentation: 'false' })
     return call({ method: 'GET', path: `?${query.toString()}` }, signal, async (response) => {
       if (response.status !== 200) throw rejected(response.status)
       const found = await response.json()
       if (!accounts().Check(found)) throw new TypeError('not a list of accounts')
       return found.find(({ attributes }) => attributes?.[userIdAttribute]?.includes(userId) === true) ?? null
+    })
+  }
+
+  async function accountWith(externalId: string, signal: AbortSignal): Promise<Account> {
+    return call({ method: 'GET', path: pathOf(externalId) }, signal, async (response) => {
+      if (response.status !== 200) throw rejected(response.status)
+      const found = await response.json()
+      if (!account().Check(found)) throw new TypeError('not an account')
+      return found
     })
   }
 
@@ -148,10 +161,10 @@ export function createKeycloak(egress: Egress, settings: KeycloakSettings, now: 
       const found = await find(userId, signal)
       return found === null ? null : { externalId: found.id, isEnabled: found.enabled }
     },
-    disable: (externalId, signal) =>
-      change({ method: 'PUT', path: pathOf(externalId), body: { enabled: false } }, [204], signal),
-    enable: (externalId, signal) =>
-      change({ method: 'PUT', path: pathOf(externalId), body: { enabled: true } }, [204], signal),
+    async update(externalId, changed, signal) {
+      const body = changedRepresentation(await accountWith(externalId, signal), changed)
+      await change({ method: 'PUT', path: pathOf(externalId), body }, [204], signal)
+    },
     delete: remove,
     resetPassword: (externalId, signal) => {
       const path = `${pathOf(externalId)}/execute-actions-email`
@@ -168,6 +181,26 @@ function representation({ userId, email, displayName, locale }: NewAccount): obj
     firstName: displayName,
     enabled: true,
     attributes: { [userIdAttribute]: [userId], ...(locale === null ? {} : { locale: [locale] }) },
+  }
+}
+
+/** The whole account: Keycloak removes attributes that are not in the request. */
+function changedRepresentation(
+  before: Account,
+  { userId, isEnabled, email, displayName, locale }: ChangedAccount,
+): object {
+  // Keycloak stores addresses in lower case.
+  const isOther = email !== null && email.toLowerCase() !== before.email?.toLowerCase()
+  return {
+    ...before,
+    enabled: isEnabled,
+    ...(isOther ? { email, emailVerified: false } : {}),
+    ...(displayName === null ? {} : { firstName: displayName }),
+    attributes: {
+      ...before.attributes,
+      [userIdAttribute]: [userId],
+      ...(locale === null ? {} : { locale: [locale] }),
+    },
   }
 }
 

@@ -13,10 +13,6 @@ export function createMockIdentityProvider(): IdentityProvider {
   const enabled = new Map<string, boolean>()
   const subjectOf = (userId: string) => v5(userId, accounts)
 
-  function change(externalId: string, isEnabled: boolean): void {
-    if (enabled.has(externalId)) enabled.set(externalId, isEnabled)
-  }
-
   return {
     async create({ userId }) {
       const externalId = subjectOf(userId)
@@ -28,11 +24,8 @@ export function createMockIdentityProvider(): IdentityProvider {
       const isEnabled = enabled.get(externalId)
       return isEnabled === undefined ? null : { externalId, isEnabled }
     },
-    async disable(externalId) {
-      change(externalId, false)
-    },
-    async enable(externalId) {
-      change(externalId, true)
+    async update(externalId, { isEnabled }) {
+      if (enabled.has(externalId)) enabled.set(externalId, isEnabled)
     },
     async delete(externalId) {
       enabled.delete(externalId)

@@ -1,4 +1,3 @@
-import type { IdentityProvider } from '../../contracts/users/identity-provider.ts'
 import { endMembershipsOfErased } from '../../commands/users/erase-user.ts'
 import {
   alignAccount,
@@ -8,15 +7,15 @@ import {
   wantedAccount,
 } from '../../commands/users/status.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
-import { users, type AccountState, type UserState } from '../../streams/user/aggregate.ts'
+import { users, type UserState } from '../../streams/user/aggregate.ts'
 import { destroyKeyOf, rewriteVaultAfter, writeEntry } from '../clinical/erased-keys.steps.ts'
 import type { ProcessStep } from '../dependencies.ts'
 import { appends, callOutside } from '../../engine/processes/attempt.ts'
 
 /**
- * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no
- * attempt. The event records that the provider has the state. If the provider is away, the step throws, so its delays
- * grow.
+ * The account at the identity provider follows the status, the address, the name and the locale of the user. Each call may
+ * be repeated, so it needs no attempt. The event records that the provider has them. If the provider is away, the step
+ * throws, so its delays grow.
  */
 export const align: ProcessStep = async (todo, deps, step) => {
   const { store, identityProvider } = deps
@@ -24,18 +23,14 @@ export const align: ProcessStep = async (todo, deps, step) => {
   const { state: user } = await store.load(target)
   if (!('externalId' in user) || user.account !== null) return { kind: 'done' }
   const account = wantedAccount(user)
-  await callOutside(step, (signal) => give[account](identityProvider, user.externalId, signal))
+  await callOutside(step, (signal) =>
+    account.state === 'deleted'
+      ? identityProvider.delete(user.externalId, signal)
+      : identityProvider.update(user.externalId, { ...account, isEnabled: account.state === 'enabled' }, signal),
+  )
   const command = { account, now: step.now() }
-  // Where the status changed meanwhile, the account needs another state at once.
+  // Where the user changed meanwhile, the account follows again at once.
   return appends(store, target, (state) => alignAccount(command, state), todo.attempt())
-}
-
-type Give = (provider: IdentityProvider, externalId: string, signal: AbortSignal) => Promise<void>
-
-const give: Readonly<Record<AccountState, Give>> = {
-  enabled: (provider, externalId, signal) => provider.enable(externalId, signal),
-  disabled: (provider, externalId, signal) => provider.disable(externalId, signal),
-  deleted: (provider, externalId, signal) => provider.delete(externalId, signal),
 }
 
 /** Repeats what the route did, so that a crash leaves no membership. The account goes last. */

@@ -7,7 +7,7 @@ const t = tableOf(usersProcess.list, todoTable, 't')
 
 /** Steps that call the identity provider, and what follows such a call, in the words of the health report. */
 const names: Readonly<Record<string, string>> = {
-  'align-account': 'accounts to enable or disable',
+  'align-account': 'accounts to change',
   'delete-account': 'accounts to delete for an erasure',
   'destroy-key': 'keys of erased users to destroy',
   'clear-registration': 'accounts to delete after a registration',

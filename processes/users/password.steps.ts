@@ -29,6 +29,9 @@ export const resetPassword: ProcessStep<Static<typeof ResetPayload>> = async (
   step,
 ) => {
   const { requestId } = todo.payload
+  const { state: user } = await store.load(users.of(todo.key))
+  // Otherwise the message could go to an address that the user has no more.
+  if (isResetting(user) && user.account === null) return { kind: 'wait', until: new Date(step.now().getTime() + 1_000) }
   return outsideCall({ todo, step, store }, users.of(todo.key), {
     open: (opening, state) => attemptPasswordReset({ ...opening, requestId }, state),
     isOpen: isResetting,

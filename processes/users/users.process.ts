@@ -1,6 +1,7 @@
 import { defineTable, type RowChange } from '../../engine/projections/projector.ts'
 import { removeRows, upsertRow } from '../../engine/projections/row-changes.ts'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import { concernsAccount } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
@@ -113,7 +114,7 @@ function withStatus({ userId, holdId, changedAt }: StatusData, todo: Todos): Row
  */
 export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, ProcessDependencies>()({
   name: 'users',
-  version: 2,
+  version: 3,
   lookups: [holdsTable, endedHoldsTable],
   steps,
   on: {
@@ -194,6 +195,10 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
       removeRows(holdsTable, { membershipId: data.membershipId, holdId: data.holdId }),
       todo.clear(holdKey(data)),
     ],
+    UserChanged: ({ data }, todo) =>
+      concernsAccount(data.members)
+        ? [todo.schedule('align-account', data.userId, { at: data.changedAt, existing: 'replace' })]
+        : [],
     UserSuspended: ({ data }, todo) => withStatus(data, todo),
     UserDeactivated: ({ data }, todo) => withStatus(data, todo),
     UserReactivated: ({ data }, todo) => [

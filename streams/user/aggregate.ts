@@ -29,7 +29,7 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy'
   readonly updatedAt: string
   /** By membership id. */
   readonly memberships: ReadonlyMap<string, UserMembership>
-  /** State of the account at the identity provider. Null after a change of status, until the account follows. */
+  /** State of the account at the identity provider. Null after a change that concerns it, until the account follows. */
   readonly account: AccountState | null
   readonly passwordReset: PasswordReset | null
   /** The hold of a user who is not active; null for an active one. */
@@ -108,8 +108,8 @@ type Change = Exclude<UserEvent, { type: `UserRegistration${string}` | 'UserCrea
 function changed(user: User, event: Change): User {
   switch (event.type) {
     case 'UserChanged': {
-      const { changedBy: _, changedAt, members: __, organisationIds: ___, ...data } = event.data
-      return { ...user, ...data, updatedAt: changedAt }
+      const { changedBy: _, changedAt, members, organisationIds: __, ...data } = event.data
+      return { ...user, ...data, updatedAt: changedAt, account: concernsAccount(members) ? null : user.account }
     }
     case 'UserSuspended':
       return withStatus(user, 'suspended', event.data.changedAt, event.data.holdId)
@@ -173,6 +173,11 @@ function changed(user: User, event: Change): User {
     case 'UserAccountAligned':
       return { ...user, account: event.data.account }
   }
+}
+
+/** Whether the account at the identity provider has one of these members too. */
+export function concernsAccount(members: readonly string[]): boolean {
+  return members.some((member) => ['email', 'displayName', 'locale'].includes(member))
 }
 
 function withStatus(user: User, status: User['status'], updatedAt: string, holdId: string | null): User {

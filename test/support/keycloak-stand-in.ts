@@ -11,8 +11,10 @@ interface Account {
   readonly id: string
   readonly username: string
   readonly email: string
+  readonly emailVerified: boolean
+  readonly firstName: string
   readonly attributes: unknown
-  enabled: boolean
+  readonly enabled: boolean
 }
 
 export interface KeycloakStandIn {
@@ -147,7 +149,13 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
     if (account === undefined) return [404, { error: 'User not found' }]
     if (method === 'DELETE') accounts.delete(id)
     else if (action === 'execute-actions-email') mails.push(id)
-    else account.enabled = memberOf(JSON.parse(body), 'enabled') === true
+    else if (method === 'GET') return [200, account]
+    else {
+      const changed = { ...account, ...JSON.parse(body), id, username: account.username }
+      if ([...accounts.values()].some((one) => one.id !== id && one.email === changed.email))
+        return [409, { errorMessage: 'User exists with same email' }]
+      accounts.set(id, changed)
+    }
     return [204, undefined]
   }
 
@@ -158,7 +166,8 @@ export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
       return [409, { errorMessage: 'User exists with same email' }]
     const id = randomUUID()
     const attributes = standIn.keepsAttributes ? memberOf(given, 'attributes') : undefined
-    accounts.set(id, { id, username, email, enabled: true, attributes })
+    const firstName = String(memberOf(given, 'firstName'))
+    accounts.set(id, { id, username, email, emailVerified: false, firstName, enabled: true, attributes })
     return [201, undefined, `http://keycloak.test${users}/${id}`]
   }
 

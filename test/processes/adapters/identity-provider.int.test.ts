@@ -87,18 +87,22 @@ describe.each(providers)('accounts at %s', (_, provider) => {
     expect(await provider().get(randomUUID(), signal)).toBe(null)
   })
 
-  test('disabling and enabling may be repeated, and the account stays ours', async () => {
+  test.each([
+    ['disabling and enabling', {}],
+    [
+      'a change of address, name and locale',
+      { email: `New.${randomUUID()}@example.org`, displayName: 'Zoë Lim', locale: 'de' },
+    ],
+    ['a change of what nobody knows any more', { email: null, displayName: null, locale: null }],
+  ])('%s may be repeated, and the account stays ours', async (_, changes) => {
     const idp = provider()
     const created = account()
     const { externalId } = await idp.create(created, signal)
-    for (const turn of ['first', 'again']) {
-      await idp.disable(externalId, signal)
-      expect(await idp.get(created.userId, signal), turn).toEqual({ externalId, isEnabled: false })
-    }
-    for (const turn of ['first', 'again']) {
-      await idp.enable(externalId, signal)
-      expect(await idp.get(created.userId, signal), turn).toEqual({ externalId, isEnabled: true })
-    }
+    for (const isEnabled of [false, true])
+      for (const turn of ['first', 'again']) {
+        await idp.update(externalId, { ...created, ...changes, isEnabled }, signal)
+        expect(await idp.get(created.userId, signal), turn).toEqual({ externalId, isEnabled })
+      }
   })
 
   test('a deleted account is gone, and its deletion may be repeated', async () => {
@@ -125,7 +129,63 @@ describe.each(providers.slice(1))('%s', (_, provider) => {
   })
 
   test('refuses to change an account that does not exist', async () => {
-    await expect(provider().disable(randomUUID(), signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+    await expect(provider().update(randomUUID(), { ...account(), isEnabled: false }, signal)).rejects.toBeInstanceOf(
+      IdentityProviderRejectedError,
+    )
+  })
+
+  test('gives an address that an account has left to another one, and refuses the address of another one', async () => {
+    const idp = provider()
+    const [first, second] = [account(), account()]
+    const { externalId } = await idp.create(first, signal)
+    const taking = { ...first, email: second.email, isEnabled: true }
+    await idp.create(second, signal)
+    await expect(idp.update(externalId, taking, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+    await idp.update(
+      externalId,
+      { ...first, ...account(first.userId), email: `moved.${first.email}`, isEnabled: true },
+      signal,
+    )
+    const third = { ...account(), email: first.email }
+    expect(await idp.create(third, signal)).not.toEqual({ externalId })
+  })
+})
+
+describe('an account that changes', () => {
+  const changesOf = (of: Partial<Parameters<IdentityProvider['update']>[1]>) => async () => {
+    const created = account()
+    const { externalId } = await ofStandIn().create(created, signal)
+    const other = {
+      emailVerified: true,
+      attributes: { ...Object(standIn.accounts.get(externalId)?.attributes), ward: ['3'] },
+    }
+    Object.assign(standIn.accounts.get(externalId) ?? {}, other)
+    await ofStandIn().update(externalId, { ...created, isEnabled: true, ...of }, signal)
+    const { id: _, username: __, ...after } = standIn.accounts.get(externalId) ?? {}
+    return { created, after }
+  }
+
+  test('has a new address that is not verified, and keeps the attributes of others', async () => {
+    const email = `${randomUUID()}@example.org`
+    const { created, after } = await changesOf({ email, displayName: 'Zoë Lim', locale: 'de' })()
+    expect(after).toEqual({
+      email,
+      emailVerified: false,
+      firstName: 'Zoë Lim',
+      enabled: true,
+      attributes: { platform_user_id: [created.userId], locale: ['de'], ward: ['3'] },
+    })
+  })
+
+  test('has a verified address still, if only its status changes', async () => {
+    const { created, after } = await changesOf({ isEnabled: false })()
+    expect(after).toEqual({
+      email: created.email,
+      emailVerified: true,
+      firstName: created.displayName,
+      enabled: false,
+      attributes: { platform_user_id: [created.userId], locale: ['en-GB'], ward: ['3'] },
+    })
   })
 })
 
@@ -147,10 +207,12 @@ describe('a Keycloak that fails', () => {
     const created = account()
     const { externalId } = await idp.create(created, signal)
     standIn.failNext(/^PUT /, { status: 401 })
-    await idp.disable(externalId, signal)
+    await idp.update(externalId, { ...created, isEnabled: false }, signal)
     expect(await idp.get(created.userId, signal)).toMatchObject({ isEnabled: false })
     standIn.failNext(/^PUT /, { status: 401 }, { status: 401 })
-    await expect(idp.enable(externalId, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+    await expect(idp.update(externalId, { ...created, isEnabled: true }, signal)).rejects.toBeInstanceOf(
+      IdentityProviderRejectedError,
+    )
   })
 
   test('wrong credentials are a refusal, and the error contains no secret', async () => {
@@ -199,11 +261,14 @@ describe('a Keycloak that fails', () => {
   test.each([{ status: 302 }, { status: 400 }, { status: 403 }, { status: 404 }] as const)(
     'an answer %j to a change is a refusal, and no redirect is followed',
     async (fault) => {
-      const { externalId } = await idp.create(account(), signal)
+      const created = account()
+      const { externalId } = await idp.create(created, signal)
       const before = standIn.calls.length
       standIn.failNext(/^PUT /, fault)
-      await expect(idp.disable(externalId, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
-      expect(standIn.calls.slice(before)).toHaveLength(1)
+      await expect(idp.update(externalId, { ...created, isEnabled: false }, signal)).rejects.toBeInstanceOf(
+        IdentityProviderRejectedError,
+      )
+      expect(standIn.calls.slice(before).filter((call) => call.startsWith('PUT '))).toHaveLength(1)
     },
   )
 

@@ -128,6 +128,12 @@ describe('an account', () => {
     expect(due(created, event, aligned)).toEqual([])
   })
 
+  test.each(['email', 'displayName', 'locale'])('follows a change of %s', (member) => {
+    const changed = ofUser(userFact('UserChanged', { members: ['patientAccount', member] }))
+    expect(due(created, changed).map(([step]) => step)).toEqual(['align-account'])
+    expect(due(created, changed, aligned)).toEqual([])
+  })
+
   test('is deleted when an erasure starts. Then comes the key, and last the files of the vault', () => {
     const events = [
       ofUser(userFact('UserErasureStarted')),
@@ -163,7 +169,7 @@ test('a row of a user belongs to no organisation, and a row of a role to its own
 })
 
 test.each([
-  ofUser(userFact('UserChanged')),
+  ofUser(userFact('UserChanged', { members: ['practitionerProfile', 'patientAccount'] })),
   ofUser(userFact('UserHoldExpired')),
   ofUser(userFact('UserPasswordResetJoined')),
   ofUser(userFact('UserProductAccessGranted')),

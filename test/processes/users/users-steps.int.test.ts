@@ -58,6 +58,12 @@ function setStatus(to: 'active' | 'suspended' | 'deactivated', routes = world.ro
   return changeUser(routes, user.userId, { ...unconditional, status: command }, contextOf(world))
 }
 
+function move(email: string, deps = world.routes, displayName?: string, requireMatch: () => void = () => undefined) {
+  const profile = { email, displayName, newProfileId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+  const command = { profile, status: null, administration, requireMatch }
+  return changeUser(deps, user.userId, command, contextOf(world))
+}
+
 async function typesOfUser(): Promise<string[]> {
   const types: string[] = []
   for await (const { type } of world.otherStore.readStream(users.of(user.userId).stream)) types.push(type)
@@ -270,16 +276,6 @@ describe('a membership that is added', () => {
 
 describe('a change of address', () => {
   const other = () => newUser(organisation)
-  const move = (
-    email: string,
-    deps = world.routes,
-    displayName?: string,
-    requireMatch: () => void = () => undefined,
-  ) => {
-    const profile = { email, displayName, newProfileId: randomUUID(), changedBy: randomUUID(), now: world.now() }
-    const command = { profile, status: null, administration, requireMatch }
-    return changeUser(deps, user.userId, command, contextOf(world))
-  }
 
   test('that took too long is refused, so that no two users have the address', async () => {
     await registered(world, user)
@@ -371,14 +367,55 @@ describe('an account', () => {
     await finish()
   })
 
-  test('whose user is active again during the call is enabled', async () => {
-    await setStatus('suspended')
-    const deps = withProvider(world.processor, {
-      disable: async (externalId, signal) => {
-        await world.processor.identityProvider.disable(externalId, signal)
-        await setStatus('active')
+  /** What happens after the provider has changed the account, and before its answer is there. */
+  const duringUpdate = (happens: () => Promise<unknown>) =>
+    withProvider(world.processor, {
+      update: async (externalId, account, signal) => {
+        await world.processor.identityProvider.update(externalId, account, signal)
+        await happens()
       },
     })
+
+  test('follows the address, the name and the locale of its user', async () => {
+    const email = `new.${user.email}`
+    await move(email, world.routes, 'Other')
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email }, [organisation])
+    expect([...world.keycloak.accounts.values()].find(({ username }) => username === user.userId)).toMatchObject({
+      email,
+      emailVerified: false,
+      firstName: 'Other',
+      enabled: true,
+    })
+  })
+
+  test('whose user has another address since the call follows again', async () => {
+    await move(`first.${user.email}`)
+    const email = `second.${user.email}`
+    const [row] = await todosOf(world, user.userId, [organisation])
+    if (row === undefined) throw new Error('nothing is due')
+    await whenWorkedOff(
+      usersProcess,
+      row,
+      duringUpdate(() => move(email)),
+      world.now(),
+    )
+    expect(await typesOfUser()).not.toContain('UserAccountAligned')
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email }, [organisation])
+  })
+
+  test('of a suspended user has the new address and stays disabled', async () => {
+    const email = `new.${user.email}`
+    await setStatus('suspended')
+    await move(email)
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email }, [organisation])
+  })
+
+  test('whose user is active again during the call is enabled', async () => {
+    await setStatus('suspended')
+    const deps = duringUpdate(() => setStatus('active'))
     const [row] = await todosOf(world, user.userId, [organisation])
     if (row === undefined) throw new Error('nothing is due')
     expect(await whenWorkedOff(usersProcess, row, deps, world.now())).toEqual({ kind: 'done', position: undefined })
@@ -395,6 +432,16 @@ describe('a processor that is killed at each of its effects', () => {
       async () => {
         await registered(world, user)
         await setStatus('suspended')
+      },
+    ],
+    [
+      'after a change of address',
+      2,
+      async () => {
+        await registered(world, user)
+        const email = `new.${user.email}`
+        await move(email)
+        user = { ...user, email }
       },
     ],
     [
@@ -463,6 +510,22 @@ describe('a password reset', () => {
       (state) => answering(requestPasswordReset(request, state)),
       contextOf(world),
     )
+  })
+
+  test('waits until the account has the address of the user', async () => {
+    const [reset] = await todosOf(world, user.userId, [organisation])
+    if (reset === undefined) throw new Error('nothing is due')
+    const email = `new.${user.email}`
+    await move(email)
+    const waiting = await whenWorkedOff(usersProcess, reset, world.processor, world.now())
+    expect(waiting).toEqual({ kind: 'wait', until: new Date(world.now().getTime() + 1_000) })
+    expect(mails() - before).toBe(0)
+    const align = (await todosOf(world, user.userId, [organisation])).find(({ step }) => step === 'align-account')
+    if (align === undefined) throw new Error('the account does not follow')
+    await whenWorkedOff(usersProcess, align, world.processor, world.now())
+    await workOffUsers(world, user.userId, [organisation])
+    await expectWhole(world, { ...user, email }, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([1, 'sent'])
   })
 
   async function outcome() {
@@ -547,7 +610,7 @@ test('the health report names what waits for the identity provider too long', as
     expect(await overdueAccountSteps(pool)).toBe(null)
     await pool.query(insert, ['align-account', '6 minutes'])
     await pool.query(insert, ['reset-password', '1 hour'])
-    expect(await overdueAccountSteps(pool)).toBe('overdue: accounts to enable or disable (1), password resets (1)')
+    expect(await overdueAccountSteps(pool)).toBe('overdue: accounts to change (1), password resets (1)')
   } finally {
     await pool.end()
     await database.drop()

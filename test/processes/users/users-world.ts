@@ -151,7 +151,7 @@ const erasureTypes = ['UserErasureStarted', 'UserKeyDestroyed', 'UserErased']
 
 /**
  * What must be true of a user once nothing is left to do: memberships are in both streams, holds are those of the status,
- * the one account has the state of the user, and the address is taken exactly while the user has it.
+ * the one account has the state and the address of the user, and the address is taken exactly while the user has it.
  */
 export async function expectWhole(
   world: UsersWorld,
@@ -175,8 +175,8 @@ export async function expectWhole(
 
   const accounts = [...keycloak.accounts.values()].filter(({ username }) => username === userId)
   const isThere = 'externalId' in user && user.status !== 'erased'
-  expect(accounts.map(({ id, enabled }) => ({ id, enabled }))).toEqual(
-    isThere ? [{ id: user.externalId, enabled: user.status === 'active' }] : [],
+  expect(accounts.map(({ id, enabled, email: address }) => ({ id, enabled, address }))).toEqual(
+    isThere ? [{ id: user.externalId, enabled: user.status === 'active', address: user.email }] : [],
   )
 
   if (user.status === 'erased') {
