@@ -1,10 +1,12 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { openEventStore } from '../../engine/store/event-store.ts'
+import { isOwnStream } from '../../contracts/audit/sealed-events.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import type { OpenedManifest } from '../../platform/backup/manifests.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
 import { MissingKeyError, onlyEventKey, type KeyVault } from '../../platform/kit/key-vault.ts'
-import { comparePositions, formatPosition, parsePosition } from '../../platform/kit/positions.ts'
+import { createPool, ensureDatabase } from '../../platform/database/database.ts'
+import { comparePositions, formatPosition, parsePosition, startOfLog } from '../../platform/kit/positions.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { clearly } from '../start-errors.ts'
 import { everything } from './sources.ts'
@@ -33,6 +35,35 @@ export async function requireEventStoreOf({ manifest }: OpenedManifest, { esdbUr
       )
   } finally {
     await store.close()
+  }
+}
+
+/**
+ * The restored vault belongs to the event store. Another installation's would get events that it did not sign, and could
+ * not start any more.
+ * @throws ConfigurationError if the vault has signed none of its events
+ */
+export async function requireSignedEvents(store: Pick<EventStore, 'readStoredLog' | 'isSigned'>): Promise<void> {
+  for await (const event of store.readStoredLog({ after: startOfLog }))
+    if (isOwnStream(event.stream) && (await store.isSigned(event))) return
+  throw new ConfigurationError(
+    'the event store of ESDB_URL is of another installation: the vault signed no event of it',
+  )
+}
+
+/**
+ * Read models of another log would go on behind the restored one, and leave its newer events out.
+ * @throws ConfigurationError if a platform has used the database
+ */
+export async function requireNewDatabase(url: string): Promise<void> {
+  await ensureDatabase(url)
+  const pool = createPool({ url, max: 1, name: 'platform restore' })
+  try {
+    const { rows } = await pool.query(`select where to_regclass('runtime.projectors') is not null`)
+    if (rows.length > 0)
+      throw new ConfigurationError('the database of DATABASE_URL is not new: it has read models. Name another one')
+  } finally {
+    await pool.end()
   }
 }
 

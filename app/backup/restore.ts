@@ -17,13 +17,14 @@ import { connectAuditServers, type AuditServers } from '../audit/audit-servers.t
 import { startEmbedded } from '../embedded.ts'
 import { openMasterKeys } from '../master-keys.ts'
 import { operatorAccount } from '../operator-account.ts'
+import { clearly } from '../start-errors.ts'
 import { backupContext, installationOf } from './create.ts'
 import { enterErasures, readErasureFile } from './erasure-file.ts'
 import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
 import { proveRestore, type RestoreProof } from './prove-restore.ts'
-import { requireEventStoreOf } from './own-copy.ts'
+import { requireEventStoreOf, requireNewDatabase, requireSignedEvents } from './own-copy.ts'
 import { everything } from './sources.ts'
 import { fillObjects, fillVault, hasFile, openVaultsOf, writeFilesAndLog } from './restore-servers.ts'
 
@@ -70,6 +71,8 @@ export async function restoreBackup(
       'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
     )
   const listed = order.erasures === undefined ? [] : await readErasureFile(order.erasures)
+  const { databaseUrl } = configuration
+  if (databaseUrl !== undefined) await clearly('DATABASE_URL', () => requireNewDatabase(databaseUrl))
   const folder = await beginRestoreFolder(order.folder)
   try {
     await writeFilesAndLog(place, opened, order.folder)
@@ -139,6 +142,7 @@ async function record(servers: AuditServers, { manifest }: OpenedManifest): Prom
     throw new Error(
       `the restored event store ends at ${formatPosition(head)}, behind the backup, ${formatPosition(end)}`,
     )
+  if (logEnd === null) await requireSignedEvents(store)
   const by = operatorAccount()
   const data = { backupId: id, position, factsUntil, restoredAt: new Date().toISOString(), by }
   await execute(store, backupStream, (state) => recordRestored(data, state), backupContext(v5('restored', id)))

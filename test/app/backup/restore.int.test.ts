@@ -1,11 +1,22 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { requireSignedEvents } from '../../../app/backup/own-copy.ts'
 import { restoreBackup } from '../../../app/backup/restore.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { openEventStore } from '../../../engine/store/event-store.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
-import { newMasterKey } from '../../../platform/vault/master-keys.ts'
+import { createPool } from '../../../platform/database/database.ts'
+import { newMasterKey, parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
+import { contextOf, openDecisionWorld } from '../../engine/commands/decision-world.ts'
+import { patientFact } from '../../streams/facts.ts'
+import { freshDatabases, freshVault } from '../../support/postgres.ts'
 import { toLines } from '../../../platform/backup/index-lines.ts'
 import { putManifest } from '../../../platform/backup/manifests.ts'
 import { newKeys, pieces, plantBackup } from '../../platform/backup/planted-place.ts'
@@ -34,13 +45,13 @@ async function placeWith(text: string) {
 /** Reads the backup, and is refused by the folder only, which has a file. */
 async function restoreOf(
   { keys, place, older }: Awaited<ReturnType<typeof placeWith>>,
-  given: { readonly acceptsLostErasures: boolean },
+  { env = {}, ...given }: { readonly acceptsLostErasures: boolean; readonly env?: Readonly<Record<string, string>> },
 ) {
   const full = join(folder, 'full')
   await mkdir(full, { recursive: true })
   await writeFile(join(full, 'file'), '')
   const order = { place: '', id: older.id, folder: full, erasures: undefined, isJson: false, ...given }
-  return restoreBackup({ MASTER_KEYS: newMasterKey('master-1') }, place, keys, order)
+  return restoreBackup({ MASTER_KEYS: newMasterKey('master-1'), ...env }, place, keys, order)
 }
 const refusedByFolder = 'is not empty: restore into a new folder'
 
@@ -63,4 +74,38 @@ test('damaged newer backups keep nobody from an intact older one, if the operato
   const manifest = join(folder, 'place', 'backups', `${planted.newer.id}.manifest`)
   await writeFile(manifest, (await readFile(manifest)).subarray(1))
   await expect(restoreOf(planted, { acceptsLostErasures: true })).rejects.toThrow(refusedByFolder)
+})
+
+test('a database that a platform has used is refused before anything is written: its read models are of another log', async () => {
+  const planted = await placeWith('{}\n')
+  const database = await freshDatabases()
+  const pool = createPool({ url: database.url, max: 1, name: 'test' })
+  const env = { DATABASE_URL: database.url, VAULT_DATABASE_URL: database.vaultUrl }
+  const restored = () => restoreOf(planted, { acceptsLostErasures: false, env })
+  try {
+    await expect(restored()).rejects.toThrow(refusedByFolder)
+    await ensureRuntimeSchema(pool)
+    await expect(restored()).rejects.toThrow('the database of DATABASE_URL is not new')
+  } finally {
+    await pool.end()
+    await database.drop()
+  }
+})
+
+test('an event store whose events the restored vault did not sign is refused', async () => {
+  await using closing = new AsyncDisposableStack()
+  const world = await openDecisionWorld({ hasOwnNode: true })
+  closing.defer(() => world.close())
+  const patientId = randomUUID()
+  const fact = patientFact('PatientRegistered', { patientId })
+  await world.store.append(patients.of(world.orgId, patientId), 'no_stream', [fact], contextOf(world))
+  const other = await freshVault()
+  closing.defer(() => other.drop())
+  const vault = await openVault({ url: other.url, masterKeys: parseMasterKeys(newMasterKey('master-1')) })
+  closing.defer(() => vault.close())
+  const store = await openEventStore({ url: world.url, catalogue, vault })
+  closing.defer(() => store.close())
+
+  await requireSignedEvents(world.store)
+  await expect(requireSignedEvents(store)).rejects.toThrow('the event store of ESDB_URL is of another installation')
 })

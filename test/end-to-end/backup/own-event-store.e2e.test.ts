@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { startEventStore } from 'embedded-eventstore'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -33,7 +34,7 @@ const create = (command: string) =>
     PLATFORM_DATA_DIR: join(folder, 'original'),
     EVENTSTORE_BACKUP_COMMAND: command,
   })
-const restore = (url: string, to: string) =>
+const restore = (url: string, to: string, database = databases[1]) =>
   runPlatform(
     [
       'backup',
@@ -45,7 +46,7 @@ const restore = (url: string, to: string) =>
       '--json',
       '--accept-lost-erasures',
     ],
-    { ...settingsOf(url, databases[1]), ...backupKeys },
+    { ...settingsOf(url, database), ...backupKeys },
   )
 
 async function start(name: string, url: string, database: FreshDatabases | undefined): Promise<PlatformProcess> {
@@ -64,7 +65,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'copies'))
   node = await hostedEventStore()
   closing.push(() => node.stop())
-  databases = await Promise.all([freshDatabases(), freshDatabases()])
+  databases = await Promise.all([freshDatabases(), freshDatabases(), freshDatabases()])
   const original = await start('original', node.url, databases[0])
   patientId = await registerPatient(await apiOf(original), { family_name: 'Zaphkielle' })
 })
@@ -99,6 +100,15 @@ test('the command copies the event store, and a restore takes its copy', async (
   closing.push(() => empty.stop())
   const tooOld = await restore(empty.url, 'copy')
   expect([tooOld.code, tooOld.err]).toEqual([2, expect.stringContaining(`before the position of the backup`)])
+
+  const foreign = await hostedEventStore()
+  closing.push(() => foreign.stop())
+  const client = EventStoreDBClient.connectionString(foreign.url)
+  for (const id of [1, 2])
+    await client.appendToStream('patient-x', jsonEvent({ type: 'Large', data: { id, text: 'x'.repeat(900_000) } }))
+  await client.dispose()
+  const ofAnother = await restore(foreign.url, 'of-another', databases[2])
+  expect([ofAnother.code, ofAnother.err]).toEqual([2, expect.stringContaining('is of another installation')])
 
   const copy = await startEventStore({ dataDir: join(folder, 'copies', textAt(backup, 'id')) })
   closing.push(() => copy.stop())
