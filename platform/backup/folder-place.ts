@@ -65,7 +65,11 @@ export function folderPlace(folder: string): BackupPlace {
         if (found !== undefined) yield { name: relative(root, path).replaceAll('\\', '/'), modifiedAt: found.mtime }
       }
     },
-    remove: (name) => rm(pathOf(name), { force: true }),
+    async remove(name) {
+      const path = pathOf(name)
+      await rm(path, { force: true })
+      if ((await ifPresent(stat(dirname(path)))) !== undefined) unsynced.add(dirname(path))
+    },
     close: () => undefined,
   }
 }

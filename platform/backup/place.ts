@@ -11,7 +11,7 @@ export interface BackupPlace {
   get(name: string): Promise<Buffer | undefined>
   /** Files below a folder, in any order. */
   list(folder: string): AsyncIterable<PlacedFile>
-  /** Does nothing if there is no such file. */
+  /** Does nothing if there is no such file. The removal is durable after `flush`. */
   remove(name: string): Promise<void>
   close(): void
 }

@@ -145,3 +145,18 @@ test('a file that a killed backup left in a folder is durable after the flush of
   expect(sync).toHaveBeenCalledTimes(3)
   sync.mockRestore()
 })
+
+test('a file that was removed from a folder does not come back after the flush', async () => {
+  const address = addresses['a folder']('removed')
+  const place = openPlace(address, settings)
+  await place.put('backups/one.manifest', Buffer.from('one'))
+  await place.flush()
+  const handle = await open(address)
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync')
+  await handle.close()
+  await place.remove('backups/one.manifest')
+  await place.remove('nothing/there')
+  await place.flush()
+  expect(sync).toHaveBeenCalledTimes(1)
+  sync.mockRestore()
+})
