@@ -71,7 +71,7 @@ export const defineBackup: Define<BackupOrder> = (backup, choose) => {
   example(restore, 'backup restore --from /mnt/backups --to restored --erasures erasures.jsonl')
   const prune = backup
     .command('prune')
-    .description('Removes all backups but the newest ones.')
+    .description('Removes all backups but the newest verified ones.')
     .requiredOption('--from <place>', 'where the backups are', filled)
     .requiredOption('--keep <n>', 'how many to keep', numberFrom(1, 999_999))
     .action(({ from: place, keep }) => choose({ action: 'prune', place, keep }))

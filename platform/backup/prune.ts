@@ -1,7 +1,7 @@
 import type { BackupKeys } from './backup-keys.ts'
 import { ChunkError, chunkFile, chunkFolder, ChunkStore } from './chunks.ts'
 import { entriesIn } from './index-lines.ts'
-import { backupIds, openManifest, removeManifest, removeVerified } from './manifests.ts'
+import { backupIds, openManifest, removeManifest, removeVerified, verifiedAt } from './manifests.ts'
 import type { BackupPlace } from './place.ts'
 
 export interface Pruned {
@@ -16,7 +16,7 @@ export interface Pruned {
 const youngMs = 24 * 3_600_000
 
 /**
- * Removes all backups but the newest ones, and then the chunks that no other backup names. A backup that is being made
+ * Removes all backups but the newest verified ones, and then the chunks that no other backup names. A backup that is being made
  * may just have found such a chunk. If it is completed before the removal, the chunk stays. If it is completed during
  * the removal, its own verification may have read the chunk before, so it is named here. Later than that, its own
  * verification names the chunk as missing.
@@ -24,7 +24,7 @@ const youngMs = 24 * 3_600_000
  */
 export async function pruneBackups(place: BackupPlace, keys: BackupKeys, keep: number, now: Date): Promise<Pruned> {
   const ids = await backupIds(place)
-  const kept = ids.slice(Math.max(ids.length - keep, 0))
+  const kept = await newestOf(ids, place, keys, keep)
   const removed = ids.slice(0, ids.length - kept.length)
   const needed = await chunksOf(place, keys, kept)
   const freed = await chunksOf(place, keys, removed)
@@ -42,6 +42,23 @@ export async function pruneBackups(place: BackupPlace, keys: BackupKeys, keep: n
   for (const name of gone) await place.remove(name)
   const broken = await brokenBy(gone, { place, keys, known: [...ids, ...later] })
   return { removed, kept: [...kept, ...later], chunks: gone.size, broken }
+}
+
+/** So many verified backups, and what is newer than the oldest of them: one that was not verified may be unusable. */
+async function newestOf(
+  ids: readonly string[],
+  place: BackupPlace,
+  keys: BackupKeys,
+  keep: number,
+): Promise<readonly string[]> {
+  const kept: string[] = []
+  let verified = 0
+  for (const id of ids.toReversed()) {
+    if (verified === keep) break
+    kept.unshift(id)
+    if ((await verifiedAt(place, keys, id)) !== null) verified += 1
+  }
+  return kept
 }
 
 interface Checked {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
-import { backupIds, claimPlace, openManifest, putVerified, verifiedAt } from '../../../platform/backup/manifests.ts'
+import { backupIds, claimPlace, openManifest, removeVerified, verifiedAt } from '../../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../../platform/backup/place.ts'
 import { pruneBackups } from '../../../platform/backup/prune.ts'
 import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
@@ -200,7 +200,6 @@ test('prune leaves the chunks of a backup that is completed meanwhile, or names 
     async remove(name) {
       if (name.startsWith('chunks/') && id === '') {
         id = (await plantBackup(folderPlace(folder), keys, ['alpha'])).id
-        await putVerified(place, keys.newest, id, new Date())
       }
       await place.remove(name)
     },
@@ -208,6 +207,19 @@ test('prune leaves the chunks of a backup that is completed meanwhile, or names 
   expect(await pruneBackups(duringRemoval, keys, 1, new Date())).toMatchObject({ broken: [id] })
   expect(await verifiedAt(place, keys, id)).toBeNull()
   expect((await faultsOf(keys)).map((fault) => fault.split(' ').slice(0, 2).join(' '))).toContain(`chunk-missing ${id}`)
+})
+
+test('prune counts no backup that was not verified, so that a usable one stays', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const [oldest, verified] = [await plantBackup(place, keys, ['alpha']), await plantBackup(place, keys, ['beta'])]
+  // It was killed before it had read what it wrote, or found a fault.
+  const unread = await plantBackup(place, keys, ['gamma'])
+  await removeVerified(place, unread.id)
+  expect(await pruneBackups(place, keys, 1, new Date())).toMatchObject({
+    removed: [oldest.id],
+    kept: [verified.id, unread.id],
+  })
 })
 
 test('prune removes nothing if a backup does not open', async () => {

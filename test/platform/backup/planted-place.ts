@@ -3,7 +3,7 @@ import { v7 } from 'uuid'
 import { readBackupKeys, type BackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { toLines, type Entry } from '../../../platform/backup/index-lines.ts'
-import { claimPlace, putManifest, type Manifest } from '../../../platform/backup/manifests.ts'
+import { claimPlace, putManifest, putVerified, type Manifest } from '../../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../../platform/backup/place.ts'
 
 /** New random keys, with these ids. */
@@ -19,7 +19,7 @@ export async function* pieces(...parts: readonly Uint8Array[]): AsyncGenerator<U
   yield* parts
 }
 
-/** A backup of one object for each text. Returns its id. */
+/** A verified backup of one object for each text. */
 export async function plantBackup(
   place: BackupPlace,
   keys: BackupKeys,
@@ -47,5 +47,6 @@ export async function plantBackup(
     index,
   }
   await putManifest(place, keys.newest, manifest)
+  await putVerified(place, keys.newest, manifest.id, new Date())
   return manifest
 }
