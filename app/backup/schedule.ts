@@ -101,7 +101,8 @@ export function startScheduledBackups({ settings, env, store, logger }: Schedule
   }
 }
 
-const mostOutput = 2_000
+/** A log line has no longer text. */
+const mostOutput = 512
 /** A backup a day, and two hours for it. */
 const scheduledMaxAgeHours = 26
 const hourMs = 3_600_000

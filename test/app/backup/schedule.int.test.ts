@@ -2,16 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backupAgeCheck, requireBackupSettings } from '../../../app/backup/schedule.ts'
+import { backupAgeCheck, requireBackupSettings, startScheduledBackups } from '../../../app/backup/schedule.ts'
 import { listBackups } from '../../../app/backup/list.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
 import { at } from '../../../app/demo/members.ts'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
 import type { BackupState } from '../../../streams/backups/aggregate.ts'
 import { noServers } from '../../end-to-end/backup/backup-command.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
+import { eventually } from '../../support/eventually.ts'
 import { waitFor } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
@@ -49,6 +51,25 @@ test('backups are made by the schedule, and health knows of them', async () => {
     const check: unknown = Array.isArray(checks) ? checks.find((each) => at(each, 'name') === 'backups') : undefined
     return at(check, 'status') === 'ok' ? true : undefined
   })
+})
+
+test('the log has the reason of a backup that was not created, or the end of a long one', async () => {
+  const lines: string[] = []
+  const logger = createLogger({ level: 'error', destination: { write: (line) => void lines.push(line) } })
+  // The reason names it.
+  const dataDir = join(folder, ...Array.from({ length: 4 }, () => 'x'.repeat(200)))
+  const backups = startScheduledBackups({
+    settings: loadConfiguration({ ...scheduled, PLATFORM_DATA_DIR: dataDir }),
+    env: { ...process.env, ...noServers, ...scheduled },
+    store: { load: async () => Object({ state: { newestAt: null, held: null } }) },
+    logger,
+  })
+  try {
+    await eventually(() => expect(lines.join('')).toContain('a backup was not created'))
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: expect.stringContaining('(PLATFORM_DATA_DIR)') })
+  } finally {
+    await backups.close()
+  }
 })
 
 test.each([
