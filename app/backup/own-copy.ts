@@ -1,12 +1,18 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { isOwnStream } from '../../contracts/audit/sealed-events.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
+import type { StoredBytes } from '../../engine/store/log-frames.ts'
 import type { OpenedManifest } from '../../platform/backup/manifests.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { MissingKeyError, onlyEventKey, type KeyVault } from '../../platform/kit/key-vault.ts'
 import { createPool, ensureDatabase } from '../../platform/database/database.ts'
 import { comparePositions, formatPosition, parsePosition, startOfLog } from '../../platform/kit/positions.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { clearly } from '../start-errors.ts'
 import { everything } from './sources.ts'
@@ -49,6 +55,37 @@ export async function requireSignedEvents(store: Pick<EventStore, 'readStoredLog
   throw new ConfigurationError(
     'the event store of ESDB_URL is of another installation: the vault signed no event of it',
   )
+}
+
+/**
+ * The event store may be newer than the vault of the backup. Then its log names persons who were erased meanwhile.
+ * @returns how many keys the log has as destroyed
+ */
+export async function destroyKeysOfLog({
+  store,
+  vault,
+}: {
+  readonly store: Pick<EventStore, 'readStoredLog' | 'isSigned'>
+  readonly vault: Pick<Vault, 'eraseSubject'>
+}): Promise<number> {
+  let count = 0
+  for await (const event of store.readStoredLog({ after: startOfLog })) {
+    const subject = destroyedSubjectIn(event)
+    if (subject === undefined || !(await store.isSigned(event))) continue
+    await vault.eraseSubject(...subject)
+    count += 1
+  }
+  return count
+}
+
+/** Organisation and id of the person whose key the event reports as destroyed. */
+function destroyedSubjectIn({ stream, type, dataBytes }: StoredBytes): readonly [string, string] | undefined {
+  if (type === 'UserKeyDestroyed') return [noOrganisation, stream.slice(`${users.category}-`.length)]
+  if (type !== 'PatientErasureStepDone') return undefined
+  const { step }: { readonly step?: unknown } = Object(jsonOf(Buffer.from(dataBytes).toString()))
+  if (step !== 'keys_destroyed') return undefined
+  const { orgId, id } = parseOwnedStream(stream)
+  return [orgId, id]
 }
 
 /**

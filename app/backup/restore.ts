@@ -24,7 +24,7 @@ import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
 import { proveRestore, type RestoreProof } from './prove-restore.ts'
-import { requireEventStoreOf, requireNewDatabase, requireSignedEvents } from './own-copy.ts'
+import { destroyKeysOfLog, requireEventStoreOf, requireNewDatabase, requireSignedEvents } from './own-copy.ts'
 import { everything } from './sources.ts'
 import { fillObjects, fillVault, hasFile, openVaultsOf, writeFilesAndLog } from './restore-servers.ts'
 
@@ -142,7 +142,10 @@ async function record(servers: AuditServers, { manifest }: OpenedManifest): Prom
     throw new Error(
       `the restored event store ends at ${formatPosition(head)}, behind the backup, ${formatPosition(end)}`,
     )
-  if (logEnd === null) await requireSignedEvents(store)
+  if (logEnd === null) {
+    await requireSignedEvents(store)
+    await destroyKeysOfLog(servers)
+  }
   const by = operatorAccount()
   const data = { backupId: id, position, factsUntil, restoredAt: new Date().toISOString(), by }
   await execute(store, backupStream, (state) => recordRestored(data, state), backupContext(v5('restored', id)))

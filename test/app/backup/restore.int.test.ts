@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { requireSignedEvents } from '../../../app/backup/own-copy.ts'
+import { destroyKeysOfLog, requireSignedEvents } from '../../../app/backup/own-copy.ts'
 import { restoreBackup } from '../../../app/backup/restore.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { openEventStore } from '../../../engine/store/event-store.ts'
@@ -13,6 +13,9 @@ import { createPool } from '../../../platform/database/database.ts'
 import { newMasterKey, parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
+import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { contextOf, openDecisionWorld } from '../../engine/commands/decision-world.ts'
 import { patientFact } from '../../streams/facts.ts'
@@ -108,4 +111,38 @@ test('an event store whose events the restored vault did not sign is refused', a
 
   await requireSignedEvents(world.store)
   await expect(requireSignedEvents(store)).rejects.toThrow('the event store of ESDB_URL is of another installation')
+})
+
+test('a key that the log of a newer event store has as destroyed is destroyed in the restored vault too', async () => {
+  await using closing = new AsyncDisposableStack()
+  const world = await openDecisionWorld({ hasOwnNode: true })
+  closing.defer(() => world.close())
+  const { store, vault, orgId } = world
+  const [erased, other, userId] = [randomUUID(), randomUUID(), randomUUID()]
+  const doneAt = world.now().toISOString()
+  const done = { patientId: erased, step: 'keys_destroyed', doneAt } as const
+  const removed = { patientId: other, step: 'objects_deleted', doneAt } as const
+  for (const data of [done, removed])
+    await store.append(
+      patientErasures.of(orgId, data.patientId),
+      'no_stream',
+      [{ type: 'PatientErasureStepDone', data }],
+      contextOf(world),
+    )
+  const destroyed = { type: 'UserKeyDestroyed', data: { userId, destroyedAt: doneAt } } as const
+  await store.append(users.of(userId), 'no_stream', [destroyed], contextOf(world))
+  // The backup is from before.
+  for (const [org, id] of [
+    [orgId, erased],
+    [orgId, other],
+    [noOrganisation, userId],
+  ] as const)
+    await vault.subjectKeyForWriting(org, id)
+
+  expect(await destroyKeysOfLog(world)).toBe(2)
+  const restored = await openVault({ url: world.vaultUrl, masterKeys: parseMasterKeys(world.masterKeys) })
+  closing.defer(() => restored.close())
+  expect(await restored.subjectKeyForReading(orgId, erased)).toBe('destroyed')
+  expect(await restored.subjectKeyForReading(noOrganisation, userId)).toBe('destroyed')
+  expect(await restored.subjectKeyForReading(orgId, other)).not.toBe('destroyed')
 })
