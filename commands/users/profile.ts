@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { PatientAccount, PractitionerProfile, UserEvent } from '../../streams/user/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
+import { isUuid } from '../../platform/http/formats.ts'
 
 type Profile = Omit<
   Extract<UserEvent, { type: 'UserChanged' }>['data'],
@@ -58,8 +59,14 @@ function changedProfile(command: ChangeProfile, before: Profile): Profile {
     patientAccount:
       patient === undefined
         ? before.patientAccount
-        : changedPart(command, { ...emptyAccount, ...before.patientAccount }, patient),
+        : changedPart(command, { ...emptyAccount, ...before.patientAccount }, withPlatformId(patient)),
   }
+}
+
+/** Messages and the patient's erasure look the account up by the patient's id as the platform writes it. */
+function withPlatformId(account: Partial<PatientValues>): Partial<PatientValues> {
+  const { clinicalPatientId: id } = account
+  return typeof id === 'string' && isUuid(id) ? { ...account, clinicalPatientId: id.toLowerCase() } : account
 }
 
 interface Part {

@@ -134,7 +134,9 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     problems: ['platform-client-required'],
     handle: async (request) => {
       await allowContact(request)
-      return toRecord(UserContactRecord, await getUserOfPatient(deps, request.tenant, request.params.patientId))
+      const { patientId } = request.params
+      const id = isUuid(patientId) ? patientId.toLowerCase() : patientId
+      return toRecord(UserContactRecord, await getUserOfPatient(deps, request.tenant, id))
     },
   })
 

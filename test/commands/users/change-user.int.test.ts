@@ -134,6 +134,20 @@ describe('PATCH /admin/users/{id}', () => {
     })
   })
 
+  test('keeps the id of a patient in lower case, by which an erasure and messages find the account', async () => {
+    const [first, second] = [randomUUID(), randomUUID()]
+    const account = (id: string) => ({ patientAccount: { clinicalPatientId: id.toUpperCase() } })
+    const user = await created({ userType: 'patient', ...account(first) })
+    const idOf = async () =>
+      ((await one.get(`/v1${path(user)}`, clinicAdmin)).body as ReturnType<typeof account>).patientAccount
+        .clinicalPatientId
+    expect(await idOf()).toBe(first)
+    expect((await patch(user, account(second))).status).toBe(200)
+    expect(await idOf()).toBe(second)
+    expect((await patch(user, account('mrn-A'))).status).toBe(200)
+    expect(await idOf()).toBe('MRN-A')
+  })
+
   test('of users of another organisation answers as of unknown ones', async () => {
     const unknown = { userId: randomUUID() }
     const loner = await givenUser(api)
