@@ -49,9 +49,9 @@ const notificationAttempts = (
     (array_agg(a.error_code order by a.attempt_number desc))[1] as code, null::text as host
   from notifications.delivery_attempts a where a.notification_id = ${id} and a.success = false`
 
-/** The host of an address, with a port that is not the usual one. */
+/** The host of an address, with a port that is not the usual one. A URL may write its scheme in capitals, with any number of slashes. */
 export function hostOfUrl(column: string): string {
-  return `lower(regexp_replace(substring(${column} from '^[a-z]+://([^/?#]+)'), ':(80|443)$', ''))`
+  return `lower(regexp_replace(substring(${column} from '^[A-Za-z]+:/*([^/?#]+)'), ':(80|443)$', ''))`
 }
 
 const deliveryModels = [webhookDeliveriesProjector, webhookSubscriptionsProjector]

@@ -92,3 +92,15 @@ it('endpoints show their host, state and deliveries, without a path', async () =
   expect([first.hasMore, rest.hasMore, [...first.rows, ...rest.rows]]).toEqual([true, false, all.rows])
   expect(await disabledEndpoints(pool)).toEqual([{ id: gone, since: new Date('2030-01-01T00:00:00.000Z') }])
 })
+
+it('each form of an address that a subscription accepts shows its host', async () => {
+  const other = tenantOfFact(randomUUID())
+  for (const url of [
+    'HTTPS://Receiver.test/a',
+    'https:receiver.test/a',
+    'https:/receiver.test:443',
+    'https:////receiver.test?a',
+  ])
+    await addEndpoint(url, null, other)
+  expect((await listEndpoints(pool, other, page)).rows.map(({ host }) => host)).toEqual(Array(4).fill('receiver.test'))
+})
