@@ -128,7 +128,7 @@ function trusted(named: readonly TenantId[], { organisations }: ForeignChannel):
   return named.every((id) => organisations.includes(id)) ? named : undefined
 }
 
-function patientOf(data: JsonObject): string | undefined {
-  const id = data['patientId'] ?? data['patient_id']
-  return typeof id === 'string' && isUuid(id) ? id.toLowerCase() : undefined
+/** The patient whom an event concerns, in lower case: the key of the patient has this name. */
+export function patientOf({ patientId, patient_id }: Readonly<Record<string, unknown>>): string | undefined {
+  return [patientId, patient_id].find((id): id is string => typeof id === 'string' && isUuid(id))?.toLowerCase()
 }

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { patientOf } from '../../commands/foreign-events/record-foreign-event.ts'
 import {
   createNotification,
   discardNotification,
@@ -19,7 +20,7 @@ import { appends, callOutside } from '../../engine/processes/attempt.ts'
 import type { PublicEvent, Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
 import { notificationIdOf } from './matches.ts'
-import { isAboutPatient, patientOf, readPublicEvent, textAt, variablesOf } from './public-event.ts'
+import { isAboutPatient, readPublicEvent, textAt, variablesOf } from './public-event.ts'
 
 /** The rule as it was at the event, and the place of the event on its channel. */
 export const CreatePayload = Type.Object({
@@ -107,7 +108,8 @@ async function recipientOf(
   if (rule.type === 'slackChannel')
     return { ...unknown, recipientType: 'slackChannel', recipientRef: rule.channel, path: null }
   const { path } = rule
-  const id = textAt(data, path)
+  // Other services may write ids in upper case. Keys, preferences and filters have them in lower case.
+  const id = textAt(data, path)?.toLowerCase()
   if (id === undefined || !isUuid(id)) return { ...unknown, path }
   const isPatient = rule.type === 'patient'
   const answer = await callOutside(step, (signal) =>
@@ -131,7 +133,7 @@ function subjectOf(
 ): ReturnType<typeof subjectOfContent> {
   if (orgId === noOrganisation) return { phiSubject: notificationId, phiKeyOwner: 'platform' }
   const userId = recipientType === 'user' ? recipientRef : null
-  return subjectOfContent({ notificationId, patientId: patientId ?? patientOf(data), userId })
+  return subjectOfContent({ notificationId, patientId: patientId ?? patientOf(data) ?? null, userId })
 }
 
 async function contentOf(

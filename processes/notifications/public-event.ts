@@ -4,7 +4,6 @@ import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
 import type { PublicEvent } from '../../engine/processes/define-process.ts'
 import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
-import { isUuid } from '../../platform/http/formats.ts'
 
 interface Place {
   readonly channelStream: string
@@ -62,12 +61,6 @@ function publicForm(event: RecordedEvent<ForeignReceived> | undefined): Recorded
 /** The variables of a template: the members of the payload. Addresses of images are credentials. */
 export function variablesOf({ data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>): string {
   return JSON.stringify(members)
-}
-
-/** The clinical patient whom the event concerns. */
-export function patientOf({ patient_id, patientId }: PublicEvent['data']): string | null {
-  const named = patient_id ?? patientId
-  return typeof named === 'string' && isUuid(named) ? named : null
 }
 
 /**

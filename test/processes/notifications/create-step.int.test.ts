@@ -110,6 +110,14 @@ describe('an event of another service', () => {
     expect(await world.chats()).toEqual([])
   })
 
+  test.each([
+    ['in upper case', { patient_id: ids.patient.toUpperCase() }],
+    ['beside a number of the clinic', { patient_id: 'MRN-12', patientId: ids.patient }],
+  ])('about a patient %s is encrypted with the key of the patient', async (_, data) => {
+    const { state } = await created(await receivedFrom('clinic.events', 'recall.due', data))
+    expect(state).toMatchObject({ phiSubject: ids.patient, phiKeyOwner: 'organisation' })
+  })
+
   test('of another organisation, or of another type, meets none', async () => {
     const foreign = await receivedFrom('clinic.events', 'recall.due', { recall: 'R-1' }, [newOrganisation()])
     expect(await todosOf(world, foreign)).toEqual([])
@@ -159,6 +167,13 @@ describe('the recipient', () => {
     if (contact !== undefined) world.contacts.set(ids.patient, contact)
     const { state } = await created(await completed({ type: 'patient', path: 'patient_id' }))
     expect(state).toMatchObject({ recipientRef: userId, phiSubject: ids.patient, phiKeyOwner: 'organisation' })
+  })
+
+  test('has its id in lower case, so that the preferences of the user count', async () => {
+    const userId = randomUUID()
+    const given = { case_id: userId.toUpperCase() }
+    const { state } = await created(await completed({ type: 'user', path: 'case_id' }, 'mail', given))
+    expect(state).toMatchObject({ recipientRef: userId, phiSubject: ids.patient })
   })
 
   const unresolvable: readonly RecipientRule[] = [
