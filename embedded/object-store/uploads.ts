@@ -26,10 +26,12 @@ const ABOUT = 'upload.json'
 /** Uploads in parts, each a folder. They survive a restart of the store, as in S3: only their caller ends them. */
 export class Uploads {
   readonly #folder: string
+  readonly #drafts: string
   readonly #objects: Objects
 
   constructor(dataDir: string, objects: Objects) {
     this.#folder = join(dataDir, 'uploads')
+    this.#drafts = join(dataDir, 'drafts')
     this.#objects = objects
   }
 
@@ -80,17 +82,21 @@ export class Uploads {
     return meta
   }
 
+  /** The next start removes what an interrupted end leaves in the drafts. */
   async abort(id: string): Promise<void> {
     await this.#about(id)
-    await rm(join(this.#folder, id), { recursive: true, force: true })
+    const ended = join(this.#drafts, randomUUID())
+    await ifPresent(rename(join(this.#folder, id), ended))
+    await rm(ended, { recursive: true, force: true })
   }
 
   /** The uploads of a bucket whose key begins with `prefix`, by key. */
   async list(bucket: string, prefix: string): Promise<readonly (Upload & { readonly id: string })[]> {
     await this.#objects.requireBucket(bucket)
     const ids = (await ifPresent(readdir(this.#folder))) ?? []
-    const found = await Promise.all(ids.map(async (id) => ({ id, ...(await this.#about(id)) })))
+    const found = await Promise.all(ids.map(async (id) => ({ id, about: await this.#aboutIfWhole(id) })))
     return found
+      .flatMap(({ id, about }) => (about === undefined ? [] : [{ id, ...about }]))
       .filter((upload) => upload.bucket === bucket && upload.key.startsWith(prefix))
       .toSorted((one, other) => Buffer.compare(Buffer.from(one.key), Buffer.from(other.key)))
   }
@@ -100,13 +106,18 @@ export class Uploads {
   }
 
   async #about(id: string): Promise<Upload> {
+    const about = await this.#aboutIfWhole(id)
+    if (about === undefined) throw new S3Error('NoSuchUpload', 'The specified multipart upload does not exist')
+    return about
+  }
+
+  /** Undefined for an upload that has ended, or whose beginning was interrupted. */
+  async #aboutIfWhole(id: string): Promise<Upload | undefined> {
     const text = /^[0-9a-f-]{36}$/.test(id)
       ? await ifPresent(readFile(join(this.#folder, id, ABOUT), 'utf8'))
       : undefined
     const about = text === undefined ? undefined : jsonOf(text)
-    if (typeof about !== 'object' || about === null || !('bucket' in about))
-      throw new S3Error('NoSuchUpload', 'The specified multipart upload does not exist')
-    return about as Upload
+    return typeof about === 'object' && about !== null && 'bucket' in about ? (about as Upload) : undefined
   }
 
   async #metaOf(id: string, number: number): Promise<ObjectMeta | undefined> {

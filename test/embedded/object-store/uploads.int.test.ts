@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -87,4 +87,17 @@ test('refuses unknown uploads and parts, a wrong order, and small parts before t
   await expect(s3.send(new GetObjectCommand({ Bucket, Key: 'refused.zip' }))).rejects.toMatchObject({
     name: 'NoSuchKey',
   })
+})
+
+test('lists uploads beside one whose beginning or end was interrupted, and keeps nothing of an ended one', async () => {
+  const [whole, ended] = [await begin('whole.zip'), await begin('ended.zip')]
+  // A kill leaves a folder without its description.
+  await mkdir(join(folder, 'uploads', randomUUID()))
+  expect(await uploads()).toEqual(expect.arrayContaining([whole.id, ended.id]))
+  await ended.part(1, large)
+  await ended.abort()
+  expect(await uploads()).toEqual([whole.id])
+  expect(await readdir(join(folder, 'uploads'))).not.toContain(ended.id)
+  expect(await readdir(join(folder, 'drafts'))).toEqual([])
+  await whole.abort()
 })
