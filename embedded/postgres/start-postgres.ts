@@ -26,8 +26,8 @@ export type EmbeddedPostgres = ChildServer & {
 }
 
 const HOLDER = fileURLToPath(new URL('./main.ts', import.meta.url))
-/** The first start initialises the folder. A start may also have to end a server that was left running. */
-const READY_TIMEOUT_MS = 60_000
+/** After a crash, a start writes all files to the disk and repeats up to a gigabyte of the write-ahead log. */
+const READY_TIMEOUT_MS = 600_000
 
 /**
  * Starts a real PostgreSQL over `dataDir` in a holder process. Resolves once its databases exist. Works as root and as

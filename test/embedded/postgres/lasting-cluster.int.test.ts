@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { clusterFolder, type RunningCluster } from '../../../embedded/postgres/cluster.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { PostgresBinaries } from '../../../embedded/postgres/binaries.ts'
+import { clusterFolder, startCluster, type RunningCluster } from '../../../embedded/postgres/cluster.ts'
 import { startLastingCluster } from '../../../embedded/postgres/lasting-cluster.ts'
 import { waitFor } from '../../support/platform.ts'
 
@@ -35,21 +36,19 @@ class Server implements RunningCluster {
   }
 }
 
+function optionsOf(binaries: PostgresBinaries) {
+  const launcher = {
+    name: 'same-user' as const,
+    command: (program: string, args: readonly string[]): [string, string[]] => [program, [...args]],
+    spawnAs: {},
+    owner: undefined,
+  }
+  return { binaries, launcher, dataDir, durable: false, onLog: () => undefined, port: 1 }
+}
+
 async function lasting(starts: (() => Promise<Server>)[]) {
   let count = 0
-  const options = {
-    binaries: { initdb: '', postgres: '', version: '' },
-    launcher: {
-      name: 'same-user' as const,
-      command: () => ['', []] as [string, string[]],
-      spawnAs: {},
-      owner: undefined,
-    },
-    dataDir,
-    durable: false,
-    onLog: () => undefined,
-    port: 1,
-  }
+  const options = optionsOf({ initdb: '', postgres: '', version: '' })
   const cluster = await startLastingCluster(options, async () => {
     const start = starts[count]
     count += 1
@@ -97,4 +96,28 @@ test('an end for another reason is final', async () => {
   server.endBy(2)
   expect(await cluster.exited).toBe(2)
   expect(count()).toBe(1)
+})
+
+/** Recovers for a moment, and is then ready. */
+const recovering = `#!/bin/sh
+trap 'exit 0' INT
+printf '%s\\n\\n\\n\\n\\n\\n\\nstarting' $$ > "$2/postmaster.pid"
+sleep 0.3
+printf '%s\\n\\n\\n\\n\\n\\n\\nready' $$ > "$2/postmaster.pid"
+while :; do sleep 0.05; done
+`
+
+test('a recovery is waited for, however long it takes', async () => {
+  const postgres = join(dataDir, 'postgres')
+  await writeFile(postgres, recovering, { mode: 0o700 })
+  let minutes = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (minutes += 1) * 60_000)
+  try {
+    const binaries = { initdb: '', postgres, version: '' }
+    const cluster = await startCluster(optionsOf(binaries))
+    await cluster.stop()
+    expect(await cluster.exited).toBe(0)
+  } finally {
+    clock.mockRestore()
+  }
 })
