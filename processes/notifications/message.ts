@@ -1,6 +1,6 @@
 import { RenderFault, TemplateFault } from '../../platform/templates/faults.ts'
 import { compileTemplate, type Rendered, type Variables } from '../../platform/templates/rendering.ts'
-import { unsubscribeHeaders, unsubscribeUrl } from '../../commands/notifications/unsubscribe-links.ts'
+import { isStoppable, unsubscribeHeaders, unsubscribeUrl } from '../../commands/notifications/unsubscribe-links.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
@@ -28,7 +28,8 @@ export async function messageFor(
   deps: ProcessDependencies,
 ): Promise<Message> {
   if (variables === null) return { errorDetail: 'the variables were erased' }
-  const category = categories.find((one) => one !== 'transactional')
+  // A link stops what the message is now, if it can be stopped.
+  const category = [template.category, ...categories].find(isStoppable)
   const stoppable =
     recipientType === 'user' && recipientRef !== null && category !== undefined
       ? { userId: recipientRef, orgId, category, channel }

@@ -4,6 +4,7 @@ import { execute } from '../../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { retryNotification } from '../../../commands/notifications/requeue-notification.ts'
 import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
+import { openUnsubscribeToken } from '../../../commands/notifications/unsubscribe-links.ts'
 import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
@@ -25,6 +26,7 @@ import {
   openNotificationsWorld,
   workOff,
   type NotificationsWorld,
+  type Template,
 } from './notifications-world.ts'
 
 let world: NotificationsWorld
@@ -73,6 +75,26 @@ test('an operational mail has one-click unsubscription, and the address of it as
   expect(mail?.html).toContain('/v1/notifications/unsubscribe?token')
 })
 
+/** The template has another category than when the message was created. */
+async function recategorised(template: Template, category: NotificationCategory): Promise<void> {
+  const { templateId, source, phi, subject, bodyTemplate, version } = template
+  const data = { templateId, source, phi, subject, bodyTemplate, version, category, changedAt: at(9) }
+  const changed = { type: 'NotificationTemplateChanged' as const, data }
+  await world.store.append(templateOf(template), 0n, [changed], contextOf(world))
+}
+
+test.each(['clinical', 'operational'] as const)(
+  'a mail that is marketing now, and was %s, has a link that stops marketing',
+  async (category) => {
+    const { story, userId, template } = await mailing(world, { category })
+    await recategorised(template, 'marketing')
+    await delivered(world, story)
+    const [mail] = await world.mails()
+    const [, token = ''] = /token=([^>]+)>/.exec(mail?.headers['list-unsubscribe'] ?? '') ?? []
+    expect(await openUnsubscribeToken(world, token)).toMatchObject({ userId, category: 'marketing' })
+  },
+)
+
 describe('rule 3', () => {
   test('suppresses a mail to a user who has opted out, without asking for the address', async () => {
     const { story, userId } = await mailing(world, { category: 'operational' })
@@ -92,11 +114,7 @@ describe('rule 3', () => {
 
   test('counts the category that the template has now, too', async () => {
     const { story, userId, template } = await mailing(world, { category: 'transactional' })
-    const { templateId, source, phi, subject, bodyTemplate, version } = template
-    const content = { source, phi, subject, bodyTemplate, version, category: 'marketing' as const }
-    const data = { templateId, ...content, changedAt: at(9) }
-    const changed = { type: 'NotificationTemplateChanged' as const, data }
-    await world.store.append(templateOf(template), 0n, [changed], contextOf(world))
+    await recategorised(template, 'marketing')
     await optOut(userId, 'marketing')
     expect((await delivered(world, story)).last?.data).toMatchObject({ reason: 'preference_opt_out' })
   })
