@@ -50,9 +50,10 @@ export async function writeObjectFile(
   const digest = md5.digest()
   const described = describe({ md5: digest, sha256: sha256.digest('hex'), size })
   const meta = { etag: digest.toString('hex'), size, ...described }
-  const handle = await open(file, 'r+')
+  const handle = await open(file, 'a')
   try {
-    await handle.write(footer(meta), 0, undefined, size)
+    // Unlike `write`, it fails if a full disk takes only a part.
+    await handle.appendFile(footer(meta))
     await handle.sync()
     return meta
   } finally {

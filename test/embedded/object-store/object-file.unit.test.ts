@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, open, rm } from 'node:fs/promises'
@@ -5,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   readObjectBytes,
@@ -77,4 +79,19 @@ test('damaged bytes are never returned completely', async () => {
   )
   await expect(buffer(readObjectBytes(handle, { ...meta, size: 2_000_000 }, 1, 1_999_999))).rejects.toThrow('damaged')
   await handle.close()
+})
+
+const storing = `
+const [, module, file] = process.argv
+const { writeObjectFile } = await import(module)
+await writeObjectFile(file, [Buffer.alloc(8_190)], () => ({ modifiedAt: '', custom: {} }))
+`
+
+test('an object whose metadata the disk takes only in part is not stored', async () => {
+  // The limit of a file's size, 8 KiB, is reached within the metadata, as a full disk is.
+  const command = 'ulimit -f 8 && exec "$0" --input-type=module --eval "$@"'
+  const module = new URL('../../../embedded/object-store/object-file.ts', import.meta.url).href
+  const args = [process.execPath, storing, module, join(folder, 'limited')]
+  const limited = promisify(execFile)('bash', ['-c', command, ...args])
+  await expect(limited).rejects.toMatchObject({ stderr: expect.stringContaining('EFBIG') as unknown })
 })
