@@ -46,11 +46,12 @@ export function stageImages({ objects, randomPart }: Staging): StagedImages {
   /** If the text is not JSON, the same place may begin more than once. */
   const opened: OpenImage[] = []
   const shared: Shared = { keptBytes: 0, totalBytes: 0 }
-  const folder = `staging/${randomPart()}`
+  // The embedded object store keeps the folders of objects that were removed, so a request has none of its own.
+  const request = `staging/${randomPart()}`
   let current: OpenImage | undefined
   return {
     begin(index) {
-      current = index < maxImages ? openImage(objects, `${folder}/${opened.length}`, shared) : undefined
+      current = index < maxImages ? openImage(objects, `${request}-${opened.length}`, shared) : undefined
       if (current === undefined) return
       opened.push(current)
       images.set(index, current)
@@ -76,7 +77,7 @@ interface OpenImage extends StagedImage {
   discard(): Promise<void>
 }
 
-function openImage(objects: Staging['objects'], folder: string, shared: Shared): OpenImage {
+function openImage(objects: Staging['objects'], name: string, shared: Shared): OpenImage {
   const decoder = createBase64Decoder()
   const inspection = inspectImage()
   const pieces: string[] = []
@@ -106,7 +107,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
   }
 
   async function addPiece(): Promise<void> {
-    const key = `${folder}/${pieces.length}`
+    const key = `${name}-${pieces.length}`
     pieces.push(key)
     try {
       await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')

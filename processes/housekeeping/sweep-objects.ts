@@ -33,7 +33,7 @@ const sweptDays = 3
 /**
  * Makes the sweep of objects that crashes leave in the object store. Repeated or concurrent sweeps do no harm.
  *
- * - `staging/<part>/…`: bytes of requests that are read; removed past STAGING_TTL_SECONDS.
+ * - `staging/<part>-…`: bytes of requests that are read; removed past STAGING_TTL_SECONDS.
  * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three closed days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
