@@ -123,6 +123,20 @@ test('DELETE refuses a role in use, and takes an unused default role', async () 
   expect(refusalOf(await remove(unused, bootstrap))).toBe('404 not-found')
 })
 
+test('a process that read the roles before changes and deletes one that another process made since', async () => {
+  const other = await api.startProcess()
+  const of = (id: string) => `/admin/roles/${id}?org_id=${clinic.orgId}`
+  const made = async () => {
+    expect((await other.call('DELETE', of(randomUUID()))).status).toBe(404)
+    const { body, etag } = await create()
+    return { id: idOf({ body }), match: { ...bootstrap, 'if-match': String(etag) } }
+  }
+  const [changed, name] = [await made(), randomUUID()]
+  expect(await other.call('PATCH', of(changed.id), { name }, changed.match)).toMatchObject({ status: 200 })
+  const deleted = await made()
+  expect(await other.call('DELETE', of(deleted.id), undefined, deleted.match)).toMatchObject({ status: 204 })
+})
+
 test('roles of another organisation answer as unknown ones', async () => {
   for (const id of [hospital.clinician, randomUUID(), 'x']) {
     expect(refusalOf(await patch(id, { name: 'Mine' }))).toBe('404 not-found')
