@@ -5,6 +5,7 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { loadSufficient } from '../../engine/commands/execute.ts'
 import type { Classification, ProviderOutcome, RawResponse } from '../../streams/ai-review/events.ts'
+import { appendLimitBytes } from '../../engine/store/appending.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../engine/store/errors.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
@@ -62,6 +63,12 @@ export const poll: ProcessStep = async (todo, deps, step) => {
   })
 }
 
+/**
+ * The events that record and publish a result have other members, too. If only the public one were too large, its channel
+ * would stand still for every organisation.
+ */
+const mostResultBytes = appendLimitBytes - 8 * 1024
+
 function isUnrecordable(error: unknown): boolean {
   return error instanceof AppendTooLargeError || error instanceof InvalidEventError
 }
@@ -94,6 +101,8 @@ async function outcomeOf(
   if (patientId === null) throw new Error('a review awaits its result without a patient')
   const rawResponse = await storeRawResponse(deps, { orgId, aiReviewId, patientId, text })
   const { result } = read
+  if (Buffer.byteLength(JSON.stringify(result)) > mostResultBytes)
+    return failed('provider_processing_failed', null, { rawResponse })
   if (result.analysisResult === deps.configuration.providerSuccessResult)
     return { kind: 'completed', aiProvider, result, rawResponse }
   const { analysisResult, providerVersion, imageQuality } = result

@@ -4,6 +4,8 @@ import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts
 import { execute } from '../../../engine/commands/execute.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { appendLimitBytes } from '../../../engine/store/appending.ts'
 import { openBytes } from '../../../platform/kit/sealed-bytes.ts'
 import type { StoredObject } from '../../../engine/aggregates/types.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
@@ -89,6 +91,52 @@ it.each([
     throw new Error('the review did not fail with its answer')
   expect(event.data).toMatchObject({ classification: 'provider_processing_failed', attemptCount: 1 })
   expect(await opened(event.data.rawResponse)).toMatchObject({ lesionCount: lesions.length })
+})
+
+it('records no result whose public event would be larger than an append may be', async () => {
+  // It is published with the result, and no end of a review contains it.
+  const correlationId = '€'.repeat(255)
+  // The simulator chooses what is left out.
+  const sameForAll = {
+    coordinates: { x1: 0.1, y1: 0.1, x2: 0.2, y2: 0.2 },
+    classification: 'NEV',
+    category: 'Benign',
+    priority: 4,
+    suspectedDiagnosis: 'Naevus',
+    suspectedDiagnosisIcd10Code: null,
+    suspectedDiagnosisIcd10Term: null,
+    suspectedDiagnosisSnomedCode: null,
+    suspectedDiagnosisSnomedTerm: null,
+    referralFlag: null,
+    referralRecommendation: null,
+    referralRecommendationGuidance: null,
+  }
+  const polled = async (characters: number): Promise<AiReviewEvent> => {
+    const review = await awaitingReview(world, world.deps, { correlationId })
+    const lesions = Array.from({ length: 101 }, (_, place) => ({
+      ...sameForAll,
+      interpretationGuidance: 'x'.repeat(Math.min(10_000, Math.max(0, characters - place * 10_000))),
+    }))
+    await world.provider.result({ sha256: '*', lesions })
+    world.pass(5)
+    await poll(review)
+    const event = await last(review)
+    if (event === undefined) throw new Error('a review has no event')
+    return event
+  }
+  const emptyBytes = Buffer.byteLength(JSON.stringify((await polled(0)).data))
+  const types: string[] = []
+  for (const below of [0, 200, 600, 1_200, 9_000]) {
+    const { type, data } = await polled(appendLimitBytes - emptyBytes - below)
+    types.push(type)
+    if (type !== 'AiReviewCompleted') continue
+    const { aiReviewId, aiProvider, analysisResult, imageQuality, lesions, reportDate, providerVersion } = data
+    const review = { aiReviewId, caseId: ids.case, productId: ids.product, orgId: world.orgId, correlationId }
+    const result = { aiProvider, analysisResult, imageQuality, lesions, reportDate }
+    const published = { ...review, ...result, assessedByProviderVersion: providerVersion }
+    expect(Buffer.byteLength(JSON.stringify(published))).toBeLessThan(appendLimitBytes - 1_000)
+  }
+  expect(types.slice(1)).toEqual(['AiReviewFailed', 'AiReviewFailed', 'AiReviewFailed', 'AiReviewCompleted'])
 })
 
 it('ends a review that the provider could not process, and keeps the verdict, the provider version, the image quality and the answer', async () => {

@@ -86,8 +86,8 @@ export async function recordedTypes(world: ProcessWorld, aiReviewId: string): Pr
 }
 
 /** A review whose images the simulator has received and processes. */
-export async function awaitingReview(world: ProcessWorld, deps = world.deps): Promise<string> {
-  const aiReviewId = await seedReview(world, await storedImages(world))
+export async function awaitingReview(world: ProcessWorld, deps = world.deps, changes: object = {}): Promise<string> {
+  const aiReviewId = await seedReview(world, { ...(await storedImages(world)), ...changes })
   for (let call = 1; call <= 3; call += 1) await runReviewStep(world, 'start', aiReviewId, { deps })
   const types = await recordedTypes(world, aiReviewId)
   if (types.at(-1) !== 'AiReviewProcessingAccepted') throw new Error(`the review awaits no result: ${types.join(', ')}`)
