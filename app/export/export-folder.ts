@@ -1,5 +1,6 @@
 import { mkdir, open, readdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { syncFolder } from 'embedded-eventstore/durable-file'
 import type { ExportFile } from '../../contracts/audit/export.ts'
 import { ifPresent } from '../../platform/kit/error-codes.ts'
 
@@ -9,15 +10,19 @@ export interface WrittenFolder {
 }
 
 /**
- * Writes the files of an export into a folder that is new or empty. Only the owner may read them.
+ * Writes the files of an export into a folder that is new or empty. Only the owner may read them. They are on the disk
+ * when this resolves.
  * @throws Error if the folder contains something
  */
 export async function writeFolder(folder: string, files: AsyncIterable<ExportFile>): Promise<WrittenFolder> {
   if (((await ifPresent(readdir(folder))) ?? []).length > 0) throw new Error(`the folder ${folder} is not empty`)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
   const written = { files: 0, bytes: 0 }
+  const root = resolve(folder)
+  const folders = new Set(isNew ? [dirname(root), root] : [root])
   for await (const { path, chunks } of files) {
-    const place = join(folder, ...path.split('/'))
+    const place = join(root, ...path.split('/'))
+    for (let at = dirname(place); at !== root; at = dirname(at)) folders.add(at)
     await mkdir(dirname(place), { recursive: true, mode: 0o700 })
     const file = await open(place, 'wx', 0o600)
     try {
@@ -31,5 +36,6 @@ export async function writeFolder(folder: string, files: AsyncIterable<ExportFil
     }
     written.files += 1
   }
+  for (const each of folders) await syncFolder(each)
   return written
 }
