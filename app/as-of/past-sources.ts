@@ -120,7 +120,6 @@ export const pastSources: Readonly<Record<string, Sources>> = {
   '/v1/patients/:patientId/consents/:typeCode/status': ofConsents,
   '/v1/patients/:patientId/consents/check': ofConsents,
   '/v1/patients/:patientId/consents/history': ofConsents,
-  '/v1/users/:id/contact': ofUser,
 }
 
 /** Lists of one patient: without the parameter they are lists of the organisation, which have no streams of their own. */
