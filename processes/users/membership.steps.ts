@@ -8,7 +8,7 @@ import { endHold, endUnassigned } from '../../commands/users/role-assignments.ts
 import { expireHold } from '../../commands/users/status.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
-import { users, type UserState } from '../../streams/user/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
@@ -36,21 +36,19 @@ export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (tod
   const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
   const resolved = await resolveMembership(deps, { membershipId, organisationId, changedBy }, user, todo.attempt())
   if (resolved.state.assignments.has(membershipId)) return { kind: 'done', position: resolved.position }
-  const ended = await endWithoutClaim(todo, user, deps, step)
-  if (ended?.state.assignments.has(membershipId) === true) return { kind: 'done', position: ended.position }
+  const ended = await endWithoutClaim(todo, deps, step)
+  // If the user gets the membership from now on, its event makes a row of its own.
+  if (ended === undefined) return { kind: 'done', position: resolved.position }
+  if (ended.state.assignments.has(membershipId)) return { kind: 'done', position: ended.position }
   const removed = await remove(todo, deps, step)
-  return { kind: 'done', position: removed ?? ended?.position ?? resolved.position }
+  return { kind: 'done', position: removed ?? ended.position }
 }
 
-/** Undefined if the user does not have the membership either. */
-async function endWithoutClaim(
-  todo: MembershipTodo,
-  user: UserState,
-  { store }: ProcessDependencies,
-  step: StepContext,
-) {
+/** Undefined if the user does not have the membership either. It may have got it since the claim was released. */
+async function endWithoutClaim(todo: MembershipTodo, { store }: ProcessDependencies, step: StepContext) {
   const { key: membershipId, payload } = todo
   const { userId, changedBy } = payload
+  const { state: user } = await store.load(users.of(userId))
   const membership = 'externalId' in user ? user.memberships.get(membershipId) : undefined
   if (membership === undefined) return undefined
   const { organisationId, firstRoleId: roleId } = membership

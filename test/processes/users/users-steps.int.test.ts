@@ -256,6 +256,23 @@ describe('a membership that is added', () => {
     await expectMember()
   })
 
+  test('late, after the process has released its claim, is refused to a repeat of its key, not lost', async () => {
+    const command = added()
+    const killed = (effects: number) =>
+      expect(
+        addOrganisationMembership(mortal(world.routes, effects).deps, command, contextOf(world)),
+      ).rejects.toBeInstanceOf(KilledError)
+    await killed(1)
+    let again: unknown
+    const late = interrupted(world.processor.store, 'role', () => killed(1))
+    const store = interrupted(late, 'user', async () => {
+      again = await add(command)
+    })
+    await workOffUsers(world, user.userId, [organisation], { ...world.processor, store })
+    expect(again).toBe('idempotency-key-reused')
+    await expectMember()
+  })
+
   test('again before the process ends it stays', async () => {
     const command = added()
     await withoutClaim(command)
