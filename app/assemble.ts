@@ -263,7 +263,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     }
     await processor?.identifyProvider()
   }
-  if (!hold.isHeld()) await callOthers()
+  // A release during the start counts after it. Otherwise steps would begin without these calls.
+  const startsHeld = hold.isHeld()
+  if (!startsHeld) await callOthers()
 
   const stored = { pool, logger }
   const work = { pool, failedRetentionSeconds: configuration.failedRetentionSeconds }
@@ -401,7 +403,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await endings?.caughtUp
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   const beginSteps = async () => processor?.beginSteps(runsApi ? 'here' : 'await')
-  if (!hold.isHeld()) await beginSteps()
+  if (!startsHeld) await beginSteps()
   else
     void hold.released
       .then(callOthers)

@@ -251,7 +251,7 @@ describe('status', () => {
     const states = [[created], [created, suspended], [created, deactivated, userFact('UserErasureStarted')]].map(
       (events) => given(users, ...events).state,
     )
-    expect(states.map((state) => ('externalId' in state ? wantedAccount(state) : null))).toEqual([
+    expect(states.map((state) => ('externalId' in state ? wantedAccount(state).state : null))).toEqual([
       'enabled',
       'disabled',
       'deleted',
