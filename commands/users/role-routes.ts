@@ -80,7 +80,9 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     problems: ['role-name-in-use', 'unknown-permission', 'last-administrator'],
     refusals: restrictedAnswer,
     handle: async ({ tenant, isPlatformWide, caller, params, body, now, run, request }) => {
-      const { target, state: before } = await newestRoles(params.id, tenant)
+      const organisationId = await organisationOf(params.id, tenant)
+      const target = organisationRoles.of(organisationId)
+      const { state: before } = await store.load(target)
       const known = before.roles.get(params.id)?.permissions ?? []
       await requireRegistered(body.permissions ?? [], known)
       const grantor = grantorOf({ isPlatformWide, caller })
@@ -103,9 +105,9 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     reply: deleted,
     problems: ['role-in-use'],
     handle: async ({ tenant, caller, params, now, run, request }) => {
-      const { target } = await newestRoles(params.id, tenant)
+      const organisationId = await organisationOf(params.id, tenant)
       const command = { roleId: params.id, changedBy: changedByOf(caller), now }
-      const done = await run(target, (state) => {
+      const done = await run(organisationRoles.of(organisationId), (state) => {
         requireMatch(request, revisionOf(state, params.id))
         return deleteRole(command, state)
       })
@@ -156,14 +158,9 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     },
   })
 
-  /**
-   * The roles of the organisation that has the role. A decision that throws is not made again, so it must not begin with an
-   * older state of this process. The role's path has no organisation: a platform caller's comes from the read model.
-   */
-  async function newestRoles(roleId: string, tenant: TenantId | null) {
-    const target = organisationRoles.of(tenant ?? (await deps.organisationOfRole(roleId)))
-    const { state } = await store.load(target)
-    return { target, state }
+  /** The role's path has no organisation, so a platform caller's comes from the read model. */
+  async function organisationOf(roleId: string, tenant: TenantId | null): Promise<TenantId> {
+    return tenant ?? (await deps.organisationOfRole(roleId))
   }
 
   /** A role may keep the permissions that it has. */

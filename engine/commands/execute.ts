@@ -48,7 +48,7 @@ const pauseMs = 10
 /**
  * Loads the state, decides, and appends at exactly the revision of that state. Cached state may be old, and only an
  * append proves that it is current. So a decision from cached state is made again on freshly read state if it appends
- * nothing, or if the caller expects another revision. A decision from freshly read state is final: an unknown id costs
+ * nothing, if it throws a problem, or if the caller expects another revision. A decision from freshly read state is final: an unknown id costs
  * one read, like a known id. After a lost race it reads and decides again, a limited number of times. It does the same
  * if a stream that should be new exists.
  *
@@ -67,12 +67,9 @@ export async function execute<State, Event extends DomainEvent>(
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const known = isFresh ? undefined : target.isNew === true ? store.presume(target) : store.cached(target)
-    let { state, revision, position } = known ?? (await store.load(target))
-    let decision = decide(state)
-    if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
-      ;({ state, revision, position } = await store.load(target))
-      decision = decide(state)
-    }
+    const early = known === undefined ? undefined : eventsOf(() => decide(known.state))
+    const { state, revision, position } = known !== undefined && early !== undefined ? known : await store.load(target)
+    const decision = early ?? decide(state)
     if (isRefusal(decision)) throw problem(decision.refused, decision.details)
     if (decision.length === 0) return { state, revision, events: [], position: undefined, reached: position }
     try {
@@ -100,6 +97,17 @@ export async function execute<State, Event extends DomainEvent>(
     }
   }
   throw problem('conflict')
+}
+
+/** The events of a decision. Undefined if it has none, for whatever reason: newer state may have another one. */
+function eventsOf<Event extends DomainEvent>(decide: () => AnsweredDecision<Event>): readonly Event[] | undefined {
+  try {
+    const decision = decide()
+    return isRefusal(decision) || decision.length === 0 ? undefined : decision
+  } catch (error) {
+    if (error instanceof Problem) return undefined
+    throw error
+  }
 }
 
 /**

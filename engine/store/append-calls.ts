@@ -3,7 +3,7 @@ import type { ClientDuplexStream } from '@grpc/grpc-js'
 import { commandErrorOf } from './client-errors.ts'
 import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
 import type { StoreLogger } from './errors.ts'
-import type { NodeConnection } from './node-connection.ts'
+import { isLongSilence, type NodeConnection } from './node-connection.ts'
 
 type AppendCall = ClientDuplexStream<Buffer, Buffer>
 
@@ -47,9 +47,9 @@ export class AppendCalls {
    * Appends. Rejects with the client's error if the server refuses. Rejects with any other error if the outcome is
    * unknown, at the latest after `withinMs`.
    *
-   * @param leavesSilentNode leaves a node that has answered no append within this time
+   * @param usualMs how long an append waits with all its time
    */
-  send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number, leavesSilentNode = true): Promise<Written> {
+  send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number, usualMs = withinMs): Promise<Written> {
     const correlationId = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Written>()
     const sentAt = performance.now()
@@ -67,8 +67,8 @@ export class AppendCalls {
     const timer = setTimeout(() => {
       finish(new Error('no answer in time'))
       // A node that answers other appends is slow. One that answers none may hang, while another leads the cluster.
-      if (leavesSilentNode && used !== undefined && underWay !== undefined && underWay.heardAt < sentAt)
-        this.#connection.leaveNodeOf(used)
+      const isSilent = underWay !== undefined && underWay.heardAt < sentAt && isLongSilence(withinMs, usualMs)
+      if (used !== undefined && isSilent) this.#connection.leaveNodeOf(used)
     }, withinMs)
     this.#call()
       .then((call) => {

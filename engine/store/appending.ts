@@ -76,9 +76,7 @@ export async function appendExactly(
   for (let attempt = 1; ; attempt += 1) {
     const sentAt = performance.now()
     const withinMs = Math.min(timing.attemptMs, timing.budgetMs - (sentAt - startedAt))
-    // Leaving the node ends all its calls. The silence of a moment is no reason for that.
-    const leavesSilentNode = withinMs >= Math.min(timing.attemptMs, timing.budgetMs) / 2
-    const outcome = await attemptAppend(connection, append, withinMs, leavesSilentNode)
+    const outcome = await attemptAppend(connection, append, withinMs, Math.min(timing.attemptMs, timing.budgetMs))
     onAttempt(outcome.kind !== 'unknown', sentAt)
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
     if (outcome.error instanceof EventStoreFullError) onFull()
@@ -102,14 +100,14 @@ async function attemptAppend(
   { appends }: EventStoreConnection,
   append: Attempt,
   withinMs: number,
-  leavesSilentNode = true,
+  usualMs?: number,
 ): Promise<Outcome> {
   try {
     const { stream, events } = append
     const deadline = new Date(Date.now() + serverDeadlineMs)
     return {
       kind: 'written',
-      ...(await appends.send({ stream, expected: append.expected, events, deadline }, withinMs, leavesSilentNode)),
+      ...(await appends.send({ stream, expected: append.expected, events, deadline }, withinMs, usualMs)),
     }
   } catch (error) {
     return failedOutcome(append, error)

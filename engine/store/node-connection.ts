@@ -34,6 +34,14 @@ interface Attachment {
   heardAtMs: number
 }
 
+/**
+ * Whether a node that was silent so long is left. This ends all its calls, so the silence of a moment is no reason: a call
+ * may have little of its time left. `usualMs` is how long such a call waits with all its time.
+ */
+export function isLongSilence(waitedMs: number, usualMs: number): boolean {
+  return waitedMs >= usualMs / 2
+}
+
 /** How long a call waits for a node, in milliseconds. The search goes on. */
 const mostWaitMs = 10_000
 /** grpc-js's own words for a call that this side has cancelled. */

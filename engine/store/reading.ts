@@ -5,7 +5,7 @@ import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedErr
 import type { StoredEvent } from './decoding.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import type { NodeConnection } from './node-connection.ts'
+import { isLongSilence, type NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
 import { endCall, openRawLog, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
@@ -152,8 +152,7 @@ async function* readFrames(
       const waitMs = Math.min(silenceMs, leftMs())
       const more = await pull.more(waitMs)
       if (more === 'silence') {
-        // Leaving the node ends all its calls. The silence of a moment is no reason for that.
-        if (waitMs >= Math.min(silenceMs, budgetMs) / 2) connection.leaveNodeOf(read, waitsSinceMs)
+        if (isLongSilence(waitMs, Math.min(silenceMs, budgetMs))) connection.leaveNodeOf(read, waitsSinceMs)
         throw new BrokenRead('silence')
       }
       connection.heard(read)

@@ -84,12 +84,13 @@ test('a cut before the last acknowledged append stops the start', () => {
   }
 })
 
-test('a mark that a crash of the first start left empty has content before the log has any', () => {
+test('the start of an empty log writes a mark whose file is empty', () => {
   const folder = new LogFolder()
   const log = join(folder.path, 'log')
   mkdirSync(log)
+  // A start was killed after it had created the file.
   writeFileSync(folder.mark, '')
-  // This start is killed after it has created the first segment.
+  // This one is killed after it has created the first segment.
   new AcknowledgedMark(log, true).close()
   expect(readMark(log)).toBe(0)
   folder.remove()
