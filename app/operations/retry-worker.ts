@@ -52,7 +52,7 @@ export function workOffRetries({ everyMs = turnEveryMs, logger, ...options }: Re
     )
     if (rows[0]?.is_running !== true) return
     while (!signal.aborted && (await beginRetries(options)) === itemsOfTurn);
-    await settleRetries(options)
+    await recordOutcomes(options)
   }
   return repeat({ everyMs, work, logger, component: 'retries' })
 }
@@ -178,7 +178,7 @@ async function bringForward(
  * An item is done when its try succeeded, or when it is gone. A record that ended as failed has failed again. While a read
  * model has not seen the end of a record, the item waits.
  */
-export async function settleRetries(source: WorkSource): Promise<void> {
+export async function recordOutcomes(source: WorkSource): Promise<void> {
   const { pool } = source
   const isFilled = await filledLists(pool)
   const filled = processes.filter(({ list }) => isFilled(list)).map(({ name }) => name)

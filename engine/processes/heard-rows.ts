@@ -8,16 +8,16 @@ const soonMs = 10_000
 const mostSoon = 10_000
 
 type RowKey = Pick<TodoRow, 'key' | 'step'>
-/** What a batch told of a row. */
-type Told = Pick<RowNews, 'dueMs' | 'position'>
+/** What a batch did to a row. */
+type News = Pick<RowNews, 'dueMs' | 'position'>
 
 /** A row that this worker has claimed. Until its list contains what the step appended, it is not due again. */
 interface Held {
   /** When the step ended, on the monotonic clock. Undefined while it runs. */
   endedMs?: number
   fence?: Position | undefined
-  /** What the last batch with this row told. */
-  told?: Told
+  /** What the last batch with this row did to it. */
+  news?: News
 }
 
 /**
@@ -34,12 +34,12 @@ export class HeardRows {
   isComplete = false
 
   /** Returns whether the row is due now. */
-  hear(row: RowKey, told: Told, nowMs: number): boolean {
+  hear(row: RowKey, news: News, nowMs: number): boolean {
     const name = nameOf(row)
     const held = this.#held.get(name)
-    if (held === undefined) return this.#schedule(name, told.dueMs, nowMs)
-    held.told = told
-    return this.#settle(name, held, nowMs)
+    if (held === undefined) return this.#schedule(name, news.dueMs, nowMs)
+    held.news = news
+    return this.#scheduleHeld(name, held, nowMs)
   }
 
   /** A row is due then that is not remembered one by one. Returns whether it is due now: a claim finds it. */
@@ -63,10 +63,10 @@ export class HeardRows {
     const name = nameOf(row)
     const held: Held = { ...this.#held.get(name), endedMs: performance.now(), fence }
     this.#held.delete(name)
-    if (dueMs !== undefined) return held.told?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
+    if (dueMs !== undefined) return held.news?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
     // The rows that wait stand in the order in which they began to.
     this.#held.set(name, held)
-    return this.#settle(name, held, nowMs)
+    return this.#scheduleHeld(name, held, nowMs)
   }
 
   /** Milliseconds until a row is due, by the clock. */
@@ -95,12 +95,12 @@ export class HeardRows {
     for (const [name, { endedMs }] of this.#held) if (endedMs !== undefined) this.#held.delete(name)
   }
 
-  /** Once the list contains what the step appended, the row is what its batch told. */
-  #settle(name: string, { endedMs, fence, told }: Held, nowMs: number): boolean {
-    if (endedMs === undefined || fence === undefined || told === undefined) return false
-    if (comparePositions(told.position, fence) < 0) return false
+  /** Once the list contains what the step appended, the row is due as its batch made it. */
+  #scheduleHeld(name: string, { endedMs, fence, news }: Held, nowMs: number): boolean {
+    if (endedMs === undefined || fence === undefined || news === undefined) return false
+    if (comparePositions(news.position, fence) < 0) return false
     this.#held.delete(name)
-    return this.#schedule(name, told.dueMs, nowMs)
+    return this.#schedule(name, news.dueMs, nowMs)
   }
 
   #schedule(name: string, dueMs: number, nowMs: number): boolean {

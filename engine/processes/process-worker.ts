@@ -118,11 +118,11 @@ export class ProcessWorker implements BudgetMember {
     this.wakeUp()
   }
 
-  #makesDue({ key, step: named, ...told }: RowNews): boolean {
+  #makesDue({ key, step: named, ...news }: RowNews): boolean {
     const nowMs = this.#options.now().getTime()
-    if (key === undefined) return this.#heard.expect(told.dueMs, nowMs)
+    if (key === undefined) return this.#heard.expect(news.dueMs, nowMs)
     const steps = named === undefined ? Object.keys(this.process.steps) : [named]
-    return steps.map((step) => this.#heard.hear({ key, step }, told, nowMs)).includes(true)
+    return steps.map((step) => this.#heard.hear({ key, step }, news, nowMs)).includes(true)
   }
 
   /**

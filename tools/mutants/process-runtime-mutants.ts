@@ -64,7 +64,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'own-move-is-work',
     fault: 'a worker claims because of what its own step did to its row',
     file: 'engine/processes/heard-rows.ts',
-    at: 'HeardRows / #settle / if 2',
+    at: 'HeardRows / #scheduleHeld / if 2',
     becomes: '',
     caughtBy: {
       'test/engine/processes/heard-rows.unit.test.ts': 'makes no work of what a step has done to its own row',

@@ -44,12 +44,12 @@ function advanceOf(changes: readonly RowChange[], changed = ['reminders_todo.tod
   return { projectors: ['reminders_todo'], position: end, changed, parts: [partOf(projector, [event], start, end)] }
 }
 const newsIn = (...changes: readonly RowChange[]) => newsOf(advanceOf(changes)).get('reminders_todo')
-const told = (dueMs: number) => ({ ...key, dueMs, position: end })
+const rowNews = (dueMs: number) => ({ ...key, dueMs, position: end })
 
 describe('the news of a batch', () => {
   it('tell when rows are due, also those that it moves', () => {
-    for (const change of [insertRow, upsertRow]) expect(newsIn(change(todoTable, row))).toEqual([told(dueMs)])
-    expect(newsIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual([told(dueMs)])
+    for (const change of [insertRow, upsertRow]) expect(newsIn(change(todoTable, row))).toEqual([rowNews(dueMs)])
+    expect(newsIn(patchRow(todoTable, { ...key, dueAt: row.dueAt }))).toEqual([rowNews(dueMs)])
   })
 
   it('tell of removed rows, which make no work', () => {
@@ -58,7 +58,7 @@ describe('the news of a batch', () => {
       removeRows(todoTable, { key: 'other' }),
       removeRows(todoTable, { orgId: 'o' }),
     )
-    expect(news).toEqual([told(Infinity), { ...told(Infinity), key: 'other', step: undefined }])
+    expect(news).toEqual([rowNews(Infinity), { ...rowNews(Infinity), key: 'other', step: undefined }])
     expect(makesWork(news ?? 'unknown')).toBe(false)
   })
 
@@ -71,7 +71,7 @@ describe('the news of a batch', () => {
     const columns = { key: { column: 'key' }, step: { value: 's' }, payload: { column: 'payload' } }
     const from = (due_at: Expression) =>
       newsIn(insertSelect(todoTable, { from: todoTable, where: { key: 'k' }, columns: { ...columns, due_at } }))
-    expect(from({ value: row.dueAt })).toEqual([{ ...told(dueMs), key: undefined, step: undefined }])
+    expect(from({ value: row.dueAt })).toEqual([{ ...rowNews(dueMs), key: undefined, step: undefined }])
     expect(from({ column: 'due_at' })).toBe('unknown')
     expect(newsOf({ ...advanceOf([]), parts: undefined }).get('reminders_todo')).toBe('unknown')
   })
