@@ -15,6 +15,7 @@ import type { ProcessDependencies } from '../processes/dependencies.ts'
 import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
 import { createAccessMonthSweep } from '../processes/housekeeping/sweep-access-months.ts'
 import { createErasedSweep } from '../processes/clinical/sweep-erased.ts'
+import { createRestoredBucketSweep } from '../processes/clinical/sweep-restored-bucket.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
@@ -169,6 +170,7 @@ export function startProcessor({
       },
       { what: 'keys of access logs past their retention', run: createAccessMonthSweep(given) },
       { what: 'late objects of erased patients', run: createErasedSweep({ deps, erasures }) },
+      { what: 'objects of erased patients in a restored bucket', run: createRestoredBucketSweep(deps) },
     ],
     schedule: sweepSchedule(configuration),
     pool,

@@ -24,9 +24,6 @@ const sweptMs = 3 * dayMs
  * does not know the erasure, so it still accepts images: their bytes are plain, and their events name them. Each erasure
  * is swept when no process can lag so far, and a day after it, for a process that stood still. A repeat does no harm.
  * Resolves with the number of objects.
- *
- * If one patient cannot be swept, the sweep goes on with the others, unless a server is away. Then it rejects with the
- * first error.
  */
 export function createErasedSweep({ deps, erasures }: SweepOptions): (signal: AbortSignal) => Promise<number> {
   const { configuration, now } = deps
@@ -37,35 +34,50 @@ export function createErasedSweep({ deps, erasures }: SweepOptions): (signal: Ab
 
   return async (signal) => {
     let removed = 0
-    const refusals: unknown[] = []
     const atMs = now().getTime()
-    for (const key of erasures.destroyedKeys()) {
+    await inTurn(erasures.destroyedKeys(), signal, async (key) => {
       const ageMs = atMs - Date.parse(key.destroyedAt)
       const due = agesMs.filter((each) => ageMs >= each).length
-      if (ageMs > sweptMs || (sweptAt.get(key) ?? 0) >= due) continue
-      if (signal.aborted) break
-      try {
-        const { objects, until } = await removeLate(deps, key)
-        removed += objects
-        // A provider's answer may come while its attempt is open. The next sweep removes it.
-        if (until <= atMs) sweptAt.set(key, due)
-      } catch (error) {
-        refusals.push(error)
-        // The object store or a read model is away. Each of the others would wait for it.
-        if (error instanceof Problem) break
-      }
-    }
-    if (refusals.length > 0) throw refusals[0]
+      if (ageMs > sweptMs || (sweptAt.get(key) ?? 0) >= due) return
+      const found = await removeLate(deps, key)
+      removed += found?.objects ?? 0
+      // A provider's answer may come while its attempt is open. The next sweep removes it.
+      if ((found?.until ?? 0) <= atMs) sweptAt.set(key, due)
+    })
     return removed
   }
 }
 
-async function removeLate(
+/**
+ * If one patient cannot be swept, a sweep goes on with the others, unless a server is away. Then it rejects with the
+ * first error.
+ */
+export async function inTurn<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  signal: AbortSignal,
+  sweepOne: (item: Item) => Promise<void>,
+): Promise<void> {
+  const refusals: unknown[] = []
+  for await (const item of items) {
+    if (signal.aborted) break
+    try {
+      await sweepOne(item)
+    } catch (error) {
+      refusals.push(error)
+      // The object store or a read model is away. Each of the others would wait for it.
+      if (error instanceof Problem) break
+    }
+  }
+  if (refusals.length > 0) throw refusals[0]
+}
+
+/** `until`: the instant from which no more objects come, in milliseconds. Undefined if the log has no such erasure. */
+export async function removeLate(
   deps: ProcessDependencies,
   { orgId, patientId }: { readonly orgId: TenantId; readonly patientId: string },
-): Promise<{ readonly objects: number; readonly until: number }> {
+): Promise<{ readonly objects: number; readonly until: number } | undefined> {
   const { state } = await deps.store.load(patientErasures.of(orgId, patientId))
-  if (state.erasure === undefined) return { objects: 0, until: 0 }
+  if (state.erasure === undefined) return undefined
   const attempt = () => {
     const commandId = v7()
     return { commandId, correlationId: commandId, orgId, process: 'housekeeping' }

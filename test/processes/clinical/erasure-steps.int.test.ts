@@ -8,6 +8,7 @@ import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-
 import { execute } from '../../../engine/commands/execute.ts'
 import type { DomainEvent, RecordedEvent, Target } from '../../../engine/store/events.ts'
 import { createErasedSweep } from '../../../processes/clinical/sweep-erased.ts'
+import { createRestoredBucketSweep } from '../../../processes/clinical/sweep-restored-bucket.ts'
 import { erasuresProcess } from '../../../processes/clinical/erasures.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -308,6 +309,46 @@ describe('an erasure', () => {
     world.pass(86_400)
     expect([await sweep(open), await left()]).toEqual([2, 0])
     expect((await typesOf(one)).at(-1)).toBe('SubjectErased')
+  })
+
+  it('is made again in a bucket that was restored from a copy of before, for each patient who can be swept', async () => {
+    const [one, failing] = [await erasing(), await erasing()]
+    for (const each of [one, failing]) await workedOff(each, depsFor(each))
+    const { objects } = world.deps
+    const { orgId } = world
+    const open = new AbortController().signal
+    let isAway = true
+    const deps: ProcessDependencies = {
+      ...depsFor({ streams: [...one.streams, ...failing.streams] }),
+      patientStreams: async function* (_, patientId) {
+        if (isAway && patientId === failing.patientId) throw new Error('a stream that nobody can read')
+        yield* patientId === one.patientId ? one.streams : failing.streams
+      },
+    }
+    const sweep = createRestoredBucketSweep(deps)
+    const restore = async (patient: typeof one) => {
+      for (const place of patient.objects) await objects.put(place, Buffer.from('canary'), 'image/jpeg')
+      await objects.removeVersions(ledgerKey({ orgId, subjectId: patient.patientId }))
+    }
+    const leftOf = async (patient: typeof one) => {
+      const keys = [...patient.objects, ledgerKey({ orgId, subjectId: patient.patientId })]
+      const found = await Promise.all(keys.map((place) => objects.head(place)))
+      return keys.filter((_, at) => found[at] !== undefined)
+    }
+    // Entries of the other tests that have no entry in the bucket.
+    isAway = false
+    await sweep(open)
+    isAway = true
+    for (const each of [one, failing]) await restore(each)
+    // It compares once a day.
+    expect([await sweep(open), (await leftOf(one)).length]).toEqual([0, one.objects.length])
+    world.pass(86_401)
+    await expect(sweep(open)).rejects.toThrow('a stream that nobody can read')
+    const entry = ledgerKey({ orgId, subjectId: one.patientId })
+    expect([await leftOf(one), await leftOf(failing)]).toEqual([[entry], failing.objects])
+    isAway = false
+    expect(await sweep(open)).toBe(failing.objects.length)
+    expect(readLedgerEntry(Buffer.from(await objects.get(entry)).toString())?.subjectId).toBe(one.patientId)
   })
 
   it('takes the link from the account of the person, who keeps the account, and ends where the user is erased too', async () => {
