@@ -2,13 +2,13 @@ import { Type, type Static } from 'typebox'
 import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
-import { resolveMembership } from '../../commands/users/organisation-membership.ts'
+import { isMember, resolveMembership } from '../../commands/users/organisation-membership.ts'
 import { abandonRegistration } from '../../commands/users/registration.ts'
 import { endHold, endUnassigned } from '../../commands/users/role-assignments.ts'
 import { expireHold } from '../../commands/users/status.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
-import { users } from '../../streams/user/aggregate.ts'
+import { users, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
@@ -34,23 +34,27 @@ export const resolve: ProcessStep<Static<typeof MembershipPayload>> = async (tod
   if (until !== null) return { kind: 'wait', until }
   const abandon = { attemptId: null, reason: 'lease-ended', now: step.now() } as const
   const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
-  const resolved = await resolveMembership(deps, { membershipId, organisationId, changedBy }, user, todo.attempt())
-  if (resolved.state.assignments.has(membershipId)) return { kind: 'done', position: resolved.position }
-  const ended = await endWithoutClaim(todo, deps, step)
-  // If the user gets the membership from now on, its event makes a row of its own.
-  if (ended === undefined) return { kind: 'done', position: resolved.position }
-  if (ended.state.assignments.has(membershipId)) return { kind: 'done', position: ended.position }
+  const resolveAt = (state: UserState) =>
+    resolveMembership(deps, { membershipId, organisationId, changedBy }, state, todo.attempt())
+  let { state, position } = await resolveAt(user)
+  if (state.assignments.has(membershipId)) return { kind: 'done', position }
+  // A request may have given the membership to the user since the state was read.
+  const { state: newest } = await store.load(target)
+  // If it does so from now on, its event makes a row of its own.
+  if (!isMember(newest, { membershipId })) return { kind: 'done', position }
+  ;({ state, position } = await resolveAt(newest))
+  if (!state.assignments.has(membershipId)) ({ state, position } = await endWithoutClaim(todo, deps, newest, step))
+  if (state.assignments.has(membershipId)) return { kind: 'done', position }
   const removed = await remove(todo, deps, step)
-  return { kind: 'done', position: removed ?? ended.position }
+  return { kind: 'done', position: removed ?? position }
 }
 
-/** Undefined if the user does not have the membership either. It may have got it since the claim was released. */
-async function endWithoutClaim(todo: MembershipTodo, { store }: ProcessDependencies, step: StepContext) {
+/** The organisation's stream does not have what the user's stream has. */
+function endWithoutClaim(todo: MembershipTodo, { store }: ProcessDependencies, user: User, step: StepContext) {
   const { key: membershipId, payload } = todo
   const { userId, changedBy } = payload
-  const { state: user } = await store.load(users.of(userId))
-  const membership = 'externalId' in user ? user.memberships.get(membershipId) : undefined
-  if (membership === undefined) return undefined
+  const membership = user.memberships.get(membershipId)
+  if (membership === undefined) throw new Error('the user has no such membership')
   const { organisationId, firstRoleId: roleId } = membership
   const command = { membershipId, userId, organisationId, roleId, changedBy, now: step.now() }
   return execute(store, organisationRoles.of(organisationId), (state) => endUnassigned(command, state), {

@@ -194,6 +194,28 @@ describe('a registration', () => {
     })
   })
 
+  test('whose claim the process releases during a repeat of its key keeps its membership', async () => {
+    const killed = mortal(world.routes, 4)
+    await expect(registerUser(killed.deps, user, contextOf(world))).rejects.toBeInstanceOf(KilledError)
+    expect(killed.killedBefore()).toBe('account: create')
+    const [created, processed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let again: Promise<unknown> | undefined
+    const repeat = { ...user, attemptId: randomUUID() }
+    const beforeItConfirms = interrupted(world.store, 'role', () => {
+      created.resolve()
+      return processed.promise
+    })
+    const beforeItReleases = interrupted(world.processor.store, 'role', () => {
+      again = problemOf(registerUser({ ...world.routes, store: beforeItConfirms }, repeat, contextOf(world)))
+      return created.promise
+    })
+    await workOffUsers(world, user.userId, [organisation], { ...world.processor, store: beforeItReleases })
+    processed.resolve()
+    expect(await again).toBe(null)
+    const state = await finish()
+    expect('memberships' in state && state.memberships.size).toBe(1)
+  })
+
   test('that the provider refuses leaves nothing', async () => {
     world.keycloak.failNext(/^POST .*\/users$/, { status: 400 })
     expect(await problemOf(registerUser(world.routes, user, contextOf(world)))).toBe('identity-provider-rejected')
