@@ -73,11 +73,14 @@ export interface PublishTextVersion extends Omit<
   readonly now: Date
 }
 
+/** Every decision on the type reads its texts. */
+const mostTexts = 1_000
+
 /** A version is immutable. One locale has one version per instant. */
 export function publishTextVersion(
   command: PublishTextVersion,
   state: ConsentTypeState,
-): Decision<ConsentTypeEvent, 'not-found' | 'text-version-exists' | 'idempotency-key-reused'> {
+): Decision<ConsentTypeEvent, 'not-found' | 'text-version-exists' | 'text-version-limit' | 'idempotency-key-reused'> {
   if (state.status === 'absent') return refused('not-found')
   const existing = state.textVersions.find((version) => version.textVersionId === command.textVersionId)
   if (existing !== undefined) return repeated(command, existing)
@@ -89,5 +92,6 @@ export function publishTextVersion(
     (other) => other.locale === version.locale && other.effectiveFrom === effectiveFrom,
   )
   if (isTaken) return refused('text-version-exists')
+  if (state.textVersions.length >= mostTexts) return refused('text-version-limit')
   return [{ type: 'ConsentTextVersionPublished', data: { ...version, effectiveFrom, createdAt: now.toISOString() } }]
 }

@@ -110,7 +110,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       ConsentTextVersionRecord,
       ({ consentTypeId }) => `/admin/consent-types/${consentTypeId}/text-versions`,
     ),
-    problems: ['text-version-exists'],
+    problems: ['text-version-exists', 'text-version-limit'],
     handle: async ({ tenant, params, body, keyed, now, run }) => {
       const ids = { consentTypeId: params.typeId, textVersionId: keyed.id, fingerprint: keyed.fingerprint }
       const contentHash = createHash('sha256').update(body.text, 'utf8').digest('hex')

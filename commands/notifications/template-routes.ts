@@ -4,6 +4,7 @@ import {
   type NotificationTemplateRecord,
 } from '../../contracts/notifications/template.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { refuseCreation } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationTemplatesProjector } from '../../projections/notifications/notification-templates.projector.ts'
 import { isDefined, templateOf } from '../../streams/notification-template/aggregate.ts'
@@ -35,7 +36,7 @@ export function templateWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     reply: createdOrFound(SavedNotificationTemplate, locationOf),
     readBy: [notificationTemplatesProjector],
     problems: ['platform-client-required', 'org-required'],
-    handle: async ({ params, body, now, run, ...caller }) => {
+    handle: async ({ params, body, now, run, request, ...caller }) => {
       const { category, phi, subject = null, bodyTemplate } = body
       const variant = {
         ...variantOf(body, '/locale'),
@@ -44,7 +45,10 @@ export function templateWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       }
       await compiledOrRefused({ channel: variant.channel, subject, bodyTemplate })
       const command = { ...variant, category, phi, subject, bodyTemplate, isSeed: false, now }
-      const done = await run(templateOf(variant), (state) => saveTemplate(command, state))
+      const done = await run(templateOf(variant), (state) => {
+        if (!isDefined(state)) refuseCreation(request)
+        return saveTemplate(command, state)
+      })
       if (!isDefined(done.state)) throw problem('internal-error')
       const record = { ...toTemplateRecord(done.state), warnings: warningsOf(done.state) }
       return { ...done, record, isFound: done.events[0]?.type !== 'NotificationTemplateCreated' }

@@ -97,7 +97,13 @@ export const ChangeMembershipBody = Type.Object(
   { $id: 'ChangeMembershipBody', additionalProperties: false },
 )
 export const GrantProductBody = Type.Object(
-  { productId: Text(255) },
+  // A client removes the segments `.` and `..` from a path, so such an access could not be revoked.
+  {
+    productId: Text(255, {
+      pattern: '^(?!\\.{1,2}$)',
+      description: 'With at least one visible character, and not `.` or `..`',
+    }),
+  },
   { $id: 'GrantProductBody', additionalProperties: false },
 )
 

@@ -45,7 +45,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     body: CreateRoleBody,
     hasEtag: true,
     reply: created(RoleRecord, ({ id }) => `/admin/roles/${id}`),
-    problems: ['role-name-in-use', 'unknown-permission'],
+    problems: ['role-name-in-use', 'role-limit', 'unknown-permission'],
     refusals: {
       'role-deleted': { code: 'idempotency-key-reused', detail: 'What this key created was removed. Use a fresh key.' },
       ...restrictedAnswer,

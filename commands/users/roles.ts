@@ -14,13 +14,16 @@ export interface CreateRole extends Omit<
   readonly now: Date
 }
 
+/** Every change in the organisation reads its roles. */
+const mostRoles = 500
+
 /** The organisation's one stream decides names and the default role. */
 export function createRole(
   { now, grantor, ...role }: CreateRole,
   state: OrganisationRolesState,
 ): Decision<
   OrganisationRolesEvent,
-  'role-name-in-use' | 'role-deleted' | RestrictedRefusal | 'idempotency-key-reused'
+  'role-name-in-use' | 'role-limit' | 'role-deleted' | RestrictedRefusal | 'idempotency-key-reused'
 > {
   const existing = state.roles.get(role.roleId)
   if (existing !== undefined) return repeated(role, existing)
@@ -28,6 +31,7 @@ export function createRole(
   const restriction = refusedToAdd(grantor, role)
   if (restriction !== null) return restriction
   if (isNameTaken(role, state)) return refused('role-name-in-use')
+  if (state.roles.size >= mostRoles) return refused('role-limit')
   const previousDefaultRoleId = role.isDefault ? (defaultRoleOf(state)?.roleId ?? null) : null
   const permissions = sortedOnce(role.permissions)
   return [{ type: 'RoleCreated', data: { ...role, permissions, previousDefaultRoleId, createdAt: now.toISOString() } }]

@@ -3,7 +3,7 @@ import type { Configuration } from '../configuration/configuration.ts'
 import type { Logger } from '../observability/logging.ts'
 import { problem, type Problem, type ProblemDetails } from './problems.ts'
 import { areEqualSecrets } from '../kit/sealed-bytes.ts'
-import { tenantOfFact, type TenantId } from '../kit/tenants.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../kit/tenants.ts'
 import type { ActorContext } from './actor-context.ts'
 import type { ActorReader } from './actor-readers.ts'
 import { isUuid } from './formats.ts'
@@ -295,6 +295,7 @@ export function tenantOf(caller: Caller, named?: string): TenantId {
   if (own === undefined && named === undefined) throw problem('org-required')
   if (own !== undefined && named !== undefined && own.toLowerCase() !== named.toLowerCase()) throw problem('not-found')
   const orgId = (own ?? named ?? '').toLowerCase()
-  if (!isUuid(orgId)) throw problem('not-found')
+  // The nil UUID stands for no organisation.
+  if (!isUuid(orgId) || orgId === noOrganisation) throw problem('not-found')
   return tenantOfFact(orgId)
 }

@@ -28,12 +28,13 @@ export const localeDocumented = {
 }
 
 /** A text, such as a name, with at least one visible character. */
-export function Text(maxLength: number) {
+export function Text(maxLength: number, options: TSchemaOptions = {}) {
   return Type.String({
     minLength: 1,
     maxLength,
     format: visibleFormat,
     description: 'With at least one visible character',
+    ...options,
   })
 }
 

@@ -381,6 +381,16 @@ export const problems = {
     'A scope belongs to another service',
     'The service that registered a scope first owns it. Built-in scopes belong to the platform. Choose another name.',
   ),
+  'role-limit': refusal(
+    409,
+    'The organisation has too many roles',
+    'An organisation may have at most 500. Delete one that no member has.',
+  ),
+  'text-version-limit': refusal(
+    409,
+    'The consent type has too many texts',
+    'A consent type may have at most 1,000 texts, of all versions and locales. Create another consent type.',
+  ),
   'subscription-limit': refusal(
     409,
     'The organisation has too many webhook subscriptions',

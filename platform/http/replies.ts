@@ -146,6 +146,15 @@ export function requireMatch(request: FastifyRequest, revision: StreamRevision):
   if (admitted !== undefined && !admitted.includes(number)) throw problem('precondition-failed')
 }
 
+/**
+ * For a write that creates the record if it does not exist. `If-Match: *` then means that the record must exist (RFC 9110,
+ * 13.1.1).
+ * @throws Problem `precondition-failed`
+ */
+export function refuseCreation(request: FastifyRequest): void {
+  if (request.headers['if-match']?.trim() === '*') throw problem('precondition-failed')
+}
+
 export interface FoundRecord<Body> {
   readonly body: Body
   readonly revision: StreamRevision

@@ -121,6 +121,19 @@ describe('publishing a text version', () => {
       .thenEvents([keyed])
   })
 
+  it('refuses more than 1,000 texts', () => {
+    const texts = Array.from({ length: 1_000 }, (_, n) =>
+      typeFact('ConsentTextVersionPublished', { textVersionId: `text-${n}`, effectiveFrom: at(n + 10) }),
+    )
+    const [, ...fewer] = texts
+    given(consentTypes, created, ...texts)
+      .when(publishTextVersion, command)
+      .thenRefused('text-version-limit')
+    given(consentTypes, created, ...fewer)
+      .when(publishTextVersion, command)
+      .thenEvents([keyed])
+  })
+
   it('refuses the same locale from the same instant, and allows another locale or instant', () => {
     const other = { ...command, textVersionId: ids.event }
     given(consentTypes, created, keyed).when(publishTextVersion, other).thenRefused('text-version-exists')

@@ -68,7 +68,9 @@ describe('PUT /v1/notifications/admin/templates/{code}', () => {
   it('compares If-Match with the stored version', async () => {
     const code = newCode()
     expect(refusalOf(await put(code, mail, undefined, { 'if-match': '"0"' }))).toBe('412 precondition-failed')
+    expect(refusalOf(await put(code, mail, undefined, { 'if-match': '*' }))).toBe('412 precondition-failed')
     await put(code, mail)
+    expect((await put(code, mail, undefined, { 'if-match': '*' })).status).toBe(200)
     expect(refusalOf(await put(code, { ...mail, phi: true }, undefined, { 'if-match': '"1"' }))).toBe(
       '412 precondition-failed',
     )

@@ -161,6 +161,12 @@ describe('PATCH and DELETE memberships', () => {
 })
 
 describe('products', () => {
+  test.each(['.', '..'])('cannot be named %s, which no path has as a segment', async (productId) => {
+    const member = await givenMember(api, clinic)
+    expect(refusalOf(await grant(member, productId))).toBe('400 validation-failed /productId')
+    expect((await grant(member, `${productId}a`)).status).toBe(201)
+  })
+
   test('are granted once and revoked once', async () => {
     const member = await givenMember(api, clinic)
     const headers = keyed(clinicAdmin)

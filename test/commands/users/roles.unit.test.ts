@@ -76,6 +76,19 @@ describe('roles', () => {
       .thenRefused('role-name-in-use')
   })
 
+  test('an organisation has at most 500 roles', () => {
+    const some = (count: number) =>
+      Array.from({ length: count }, (_, n) =>
+        roleFact('RoleCreated', { roleId: `role-${n}`, name: `Role ${n}`, isDefault: false }),
+      )
+    given(organisationRoles, ...some(500))
+      .when(createRole, create)
+      .thenRefused('role-limit')
+    given(organisationRoles, ...some(499))
+      .when(createRole, create)
+      .thenEvents([roleFact('RoleCreated', { createdAt: at(60) })])
+  })
+
   test('names are compared in NFC without surrounding blanks, and stored as given', () => {
     const named = roleFact('RoleCreated', { name: 'Infirmi\u00e8re' })
     const name = '\u00a0Infirmie\u0300re '

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { tenantOf, type Caller } from '../../../platform/http/access.ts'
 import type { SelectedActor } from '../../../platform/http/actor-context.ts'
 import { problem } from '../../../platform/http/problems.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { createTokenIssuer, type TokenClaims } from '../../../platform/http/tokens.ts'
 import {
   adminSecret,
@@ -190,7 +191,7 @@ describe('organisations', () => {
     expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 
-  it('accepts any UUID as an organisation, and nothing else', () => {
+  it('accepts any UUID but the nil UUID as an organisation, and nothing else', () => {
     const caller: Caller = {
       clientId: 'c',
       orgId: null,
@@ -202,7 +203,8 @@ describe('organisations', () => {
     }
     const ofNoVersion = 'a1b2c3d4-0000-0000-0000-000000000001'
     expect(tenantOf(caller, ofNoVersion.toUpperCase())).toBe(ofNoVersion)
-    expect(() => tenantOf(caller, `urn:uuid:${ofNoVersion}`)).toThrow(expect.objectContaining({ code: 'not-found' }))
+    for (const other of [`urn:uuid:${ofNoVersion}`, noOrganisation])
+      expect(() => tenantOf(caller, other)).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 })
 
