@@ -77,12 +77,14 @@ export async function attemptRegistration(
   const assign = membership && { ...membership, userId, fingerprint, changedBy, grantor, now: now() }
   const assigned = assign && (await assignRoleFirst(deps, assign, context))
   try {
-    const address = await reserve(addressKey(command.email), 'address')
+    const claimed = await reserve(addressKey(command.email), 'address')
     const leaseUntil = new Date(now().getTime() + leaseMs)
     const start = { userId, attemptId, fingerprint, changedBy, leaseUntil, now: now() }
     const started = await execute(store, target, (state) => answering(startRegistration(start, state)), named('start'))
     if (started.events.length === 0) return null
-    if (!(await address.confirm())) throw await abandoned('address-in-use')
+    // Another user may be about to end the claim of an earlier attempt. A claim of this one is not its to end.
+    const address = claimed.isNew ? claimed : await reserveAgain()
+    if (!(await address?.confirm())) throw await abandoned('address-in-use')
     return await complete(assigned?.roleId)
   } finally {
     const { state } = await store.load(target)
@@ -120,6 +122,12 @@ export async function attemptRegistration(
     const result = await reserveForUser(deps, { userId, key, fingerprint }, named(name))
     if (result.kind === 'reserved') return result
     throw name === 'address' ? problem('email-in-use') : await abandoned('provider-rejected')
+  }
+
+  async function reserveAgain(): Promise<Extract<ReservationResult, { kind: 'reserved' }> | undefined> {
+    const request = { userId, key: addressKey(command.email), fingerprint, isRenewing: true }
+    const result = await reserveForUser(deps, request, named('address again'))
+    return result.kind === 'reserved' ? result : undefined
   }
 
   /** The stream refuses to complete this attempt from now on. The process removes the account, if there is one. */

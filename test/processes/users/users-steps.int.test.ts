@@ -194,6 +194,29 @@ describe('a registration', () => {
     })
   })
 
+  test('of an address that another one takes from its failed attempt during its repeat is the only one', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
+    expect(await register()).toBe('identity-provider-unavailable')
+    const [created, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = withProvider(world.routes, {
+      create: async (account, signal) => {
+        created.resolve()
+        await taken.promise
+        return world.routes.identityProvider.create(account, signal)
+      },
+    })
+    let again: Promise<unknown> | undefined
+    const store = interrupted(world.store, 'reservation', () => {
+      again = register(slow)
+      return created.promise
+    })
+    const other = { ...newUser(null), email: user.email }
+    const answered = await problemOf(registerUser({ ...world.routes, store }, other, contextOf(world)))
+    taken.resolve()
+    expect([answered, await again]).toEqual(['email-in-use', null])
+    await finish()
+  })
+
   test('whose claim the process releases during a repeat of its key keeps its membership', async () => {
     const killed = mortal(world.routes, 4)
     await expect(registerUser(killed.deps, user, contextOf(world))).rejects.toBeInstanceOf(KilledError)
