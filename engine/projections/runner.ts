@@ -58,7 +58,9 @@ export class ProjectionRunner {
   #supervision: Promise<void> = Promise.resolve()
   #lastRound: Promise<unknown> = Promise.resolve()
   #wake = new AbortController()
-  #hasLooked = false
+  /** How often this instance lost projectors that it may take again, now and before the last look. */
+  #losses = 0
+  #lossesAtLook: number | undefined
   /** Failures in a row. */
   #failedLooks = 0
   #isDatabaseGone = false
@@ -74,7 +76,7 @@ export class ProjectionRunner {
     const writes = {
       written: (entries: readonly PartOfMember[], changed: readonly string[]) => this.#written(entries, changed),
       lost: (member: Member) => {
-        this.#leave(this.#runOf(member), 'standby')
+        this.#lose([this.#runOf(member)])
         this.#wake.abort()
       },
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
@@ -198,7 +200,7 @@ export class ProjectionRunner {
   }
 
   #hasCaughtUp(): boolean {
-    return this.#hasLooked && ![...this.#runs.values()].some(isBehind)
+    return this.#lossesAtLook === this.#losses && ![...this.#runs.values()].some(isBehind)
   }
 
   async #supervise(): Promise<void> {
@@ -223,6 +225,7 @@ export class ProjectionRunner {
   /** Writes the heartbeat, follows operators' requests, and takes projectors that nobody runs. */
   async #look(): Promise<void> {
     if (this.#closing.signal.aborted) return
+    const losses = this.#losses
     const locks = await this.#openLocks()
     const runs = [...this.#runs.values()]
     const before = new Map(runs.map((run) => [run, run.state]))
@@ -252,7 +255,7 @@ export class ProjectionRunner {
         joining.map(({ projector }) => projector.name),
       )
     this.#readings.add(joining)
-    this.#hasLooked = true
+    this.#lossesAtLook = losses
   }
 
   #beginUpgrade(run: ProjectorRun): void {
@@ -387,10 +390,16 @@ export class ProjectionRunner {
     run.member = undefined
   }
 
+  /** Stops feeding projectors that the next look may take again. Until then nobody knows whether they have caught up. */
+  #lose(runs: Iterable<ProjectorRun>): void {
+    for (const run of runs) this.#leave(run, 'standby')
+    this.#losses += 1
+  }
+
   /** The connection with the locks is lost. Another instance may run our projectors from now on. */
   #loseLocks(): void {
     this.#locks = undefined
-    for (const run of this.#runs.values()) this.#leave(run, 'standby')
+    this.#lose(this.#runs.values())
   }
 
   #broke(members: readonly Member[], error: unknown): void {
@@ -399,7 +408,7 @@ export class ProjectionRunner {
       { component: 'projections', err: error },
       'the read of the log ended and restarts at the checkpoints',
     )
-    for (const member of members) this.#leave(this.#runOf(member), 'standby')
+    this.#lose(members.map((member) => this.#runOf(member)))
   }
 
   #databaseGone(): void {

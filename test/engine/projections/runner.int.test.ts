@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
@@ -96,6 +97,39 @@ describe('the projection runner', () => {
       const stored = await readCheckpoints(pool, ['ticket_board', 'ticket_counts'])
       expect([...stored.values()].map(({ position }) => position)).toEqual([appended.position, appended.position])
     })
+  })
+
+  it('has not caught up when its read of the log breaks on the way', async () => {
+    const ticket = fresh()
+    await say(store, `ticket-${ticket}`, opened(ticket))
+    let breaks = 3
+    const breaking = new Proxy(store, {
+      get(target, name) {
+        if (name !== 'subscribeToAll') return Reflect.get(target, name)
+        const subscribe: EventStore['subscribeToAll'] = (options) => {
+          breaks -= 1
+          if (breaks < 0) return target.subscribeToAll(options)
+          const { onEvent: _, ...others } = options
+          return target.subscribeToAll({ ...others, onBatch: () => Promise.reject(new Error('a broken read')) })
+        }
+        return subscribe
+      },
+    })
+    const runner = start([ticketBoard], { eventStore: breaking })
+    await runner.caughtUp()
+    expect([breaks, (await titles(ticketBoard))[ticket]]).toEqual([-1, `title of ${ticket}`])
+  })
+
+  it('has not caught up while it has lost its locks', async () => {
+    const runner = start([ticketBoard])
+    await runner.caughtUp()
+    for (let round = 0; round < 10; round += 1) {
+      await breakConnections(world.database.url)
+      // It may not have noticed yet.
+      await setTimeout(round)
+      await runner.caughtUp()
+      expect(runner.status().map(({ state }) => state)).toEqual(['live'])
+    }
   })
 
   it('continues exactly where it stopped', async () => {
