@@ -11,9 +11,10 @@ then checks its promises. Linux only.
   npm run torture -- --kills N [--kinds K,K] [--seed S] [--users U] [--backups B] [--json FILE] [--plan]
 
   --kills N    strikes; default 40
-  --kinds K,K  kinds of strikes: kill (kill -9 of one process or of several at once), silence (the leader drops the
-               bytes of open connections), hang (it leaves appends unanswered), quorum (no node leads); default all.
-               With ESDB_URL the event store is that one, which must be empty, and the only kind is kill
+  --kinds K,K  kinds of strikes: kill (kill -9 of one process or of several at once), suspend (one process stands
+               still), silence (the leader drops the bytes of open connections), hang (it leaves appends unanswered),
+               quorum (no node leads); default all.
+               With ESDB_URL the event store is that one, which must be empty, and the kinds are kill and suspend
   --seed S     repeats a schedule: the victims, and the pause after the recovery or the previous strike.
                The state of the processes at that moment depends on the operating system and varies
   --users U    users that write at the same time; default 4
@@ -49,7 +50,9 @@ async function main(): Promise<void> {
   const strikes = countOf(values.kills)
   const realUrl = process.env['ESDB_URL']
   const named = values.kinds.split(',')
-  const chosen = kinds.filter((kind) => named.includes(kind) && (realUrl === undefined || kind === 'kill'))
+  const chosen = kinds.filter(
+    (kind) => named.includes(kind) && (realUrl === undefined || ['kill', 'suspend'].includes(kind)),
+  )
   if (chosen.length === 0) throw new Error(`--kinds names none of: ${kinds.join(', ')}`)
   const usual = Math.min(Math.max(Math.floor(strikes / 10), 1), 10)
   const backups = realUrl !== undefined ? 0 : values.backups === undefined ? usual : countOf(values.backups)

@@ -14,14 +14,23 @@ export const parts = [
 ] as const
 export type Part = (typeof parts)[number]
 
-/** A kill -9 of one part or of several at once, or a failure of the event store's cluster. */
+const roles = parts.filter((part) => part !== 'node' && part !== 'postgres')
+
+/** A kill -9 of one part or of several at once, a process that stands still, or a failure of the event store's cluster. */
 export interface Strike {
   /** Start of the pause: the end of the recovery, or the previous strike. After a strike, this one meets a recovery. */
   readonly after: 'recovery' | 'strike'
   readonly pauseMs: number
-  /** Empty if the cluster fails. */
+  /** Empty unless it is a kill. */
   readonly victims: readonly Part[]
+  readonly suspended?: Suspension
   readonly cluster?: ClusterStrike
+}
+
+/** A process of the platform stands still, as with SIGSTOP, and goes on where it was. The next strikes come meanwhile. */
+export interface Suspension {
+  readonly part: Part
+  readonly lastsMs: number
 }
 
 export interface ClusterStrike {
@@ -31,36 +40,41 @@ export interface ClusterStrike {
   readonly fault?: ClusterFault
 }
 
-export const kinds = ['kill', 'silence', 'hang', 'quorum'] as const
+export const kinds = ['kill', 'suspend', 'silence', 'hang', 'quorum'] as const
 export type Kind = (typeof kinds)[number]
 
 const pauseBelowMs = { recovery: 900, strike: 1_800 }
 /** Some are shorter than the time limits of the platform, some longer. */
 const clusterBelowMs = { silence: 24_000, hang: 14_000, quorum: 14_000 }
-/** How many of twenty strikes are kills, if the cluster fails too. */
+/** Half of them end soon after the leases of steps, half after those of claims and registrations. */
+const suspendedBelowMs = [8_000, 45_000] as const
+/** How many of twenty strikes are kills, if there are others. */
 const killsOfTwenty = 14
 
 /** The strikes and their times. The same seed gives the same schedule. */
 export function scheduleOf(seed: number, strikes: number, allowed: readonly Kind[] = kinds): readonly Strike[] {
   const random = new SeededRandom(seed)
-  const clusterKinds = allowed.filter((kind) => kind !== 'kill')
+  const others = allowed.filter((kind) => kind !== 'kill')
   return Array.from({ length: strikes }, (_, index) => {
-    const isKill = clusterKinds.length === 0 || (allowed.includes('kill') && random.below(20) < killsOfTwenty)
-    const kind = clusterKinds[random.below(Math.max(1, clusterKinds.length))]
+    const isKill = others.length === 0 || (allowed.includes('kill') && random.below(20) < killsOfTwenty)
+    const kind = others[random.below(Math.max(1, others.length))]
     if (!isKill && kind !== undefined) {
-      return {
-        after: 'recovery',
-        pauseMs: random.below(pauseBelowMs.recovery),
-        victims: [],
-        cluster: failureOf(kind, random),
-      }
+      const strike = { after: 'recovery', pauseMs: random.below(pauseBelowMs.recovery), victims: [] } as const
+      return kind === 'suspend'
+        ? { ...strike, suspended: suspensionOf(random) }
+        : { ...strike, cluster: failureOf(kind, random) }
     }
     const after = index > 0 && random.below(10) < 4 ? 'strike' : 'recovery'
     return { after, pauseMs: random.below(pauseBelowMs[after]), victims: victimsOf(random) }
   })
 }
 
-function failureOf(kind: Exclude<Kind, 'kill'>, random: SeededRandom): ClusterStrike {
+function suspensionOf(random: SeededRandom): Suspension {
+  const part = roles[random.below(roles.length)] ?? 'api-1'
+  return { part, lastsMs: 500 + random.below(suspendedBelowMs[random.below(2)] ?? 0) }
+}
+
+function failureOf(kind: Exclude<Kind, 'kill' | 'suspend'>, random: SeededRandom): ClusterStrike {
   const lastsMs = 500 + random.below(clusterBelowMs[kind])
   const [first, isLate] = [random.below(2) === 0, random.below(2) === 0]
   if (kind === 'silence') return { name: 'the leader drops the bytes of open connections', lastsMs, fault: { kind } }
@@ -81,8 +95,13 @@ function victimsOf(random: SeededRandom): readonly Part[] {
   return Array.from({ length: count }, () => left.splice(random.below(left.length), 1)).flat()
 }
 
-export function describeStrike({ after, pauseMs, victims, cluster }: Strike): string {
-  const what = victims.length === parts.length ? 'everything' : victims.join(', ')
-  const strike = cluster === undefined ? what : `${cluster.name}, for ${cluster.lastsMs} ms`
+export function describeStrike({ after, pauseMs, victims, suspended, cluster }: Strike): string {
+  const killed = victims.length === parts.length ? 'everything' : victims.join(', ')
+  const strike =
+    cluster !== undefined
+      ? `${cluster.name}, for ${cluster.lastsMs} ms`
+      : suspended !== undefined
+        ? `${suspended.part} stands still for ${suspended.lastsMs} ms`
+        : killed
   return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${strike}`
 }

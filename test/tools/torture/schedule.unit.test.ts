@@ -25,9 +25,21 @@ test('the cluster of the event store fails in every way, alone and among kills',
   expect(scheduleOf(1, 40, ['kill']).every(({ victims }) => victims.length > 0)).toBe(true)
 })
 
+test('processes of the platform stand still, for longer than each lease', () => {
+  const alone = scheduleOf(1, 400, ['suspend']).flatMap(({ suspended }) => suspended ?? [])
+  expect(alone).toHaveLength(400)
+  expect(new Set(alone.map(({ part }) => part))).toEqual(new Set(parts.slice(0, 6)))
+  expect(alone.some(({ lastsMs }) => lastsMs > 30_000)).toBe(true)
+  expect(scheduleOf(1, 400).flatMap(({ suspended }) => suspended ?? []).length).toBeGreaterThan(20)
+})
+
 test('a strike is described with its victims and its time', () => {
   expect(describeStrike({ after: 'strike', pauseMs: 3, victims: ['node', 'api-1'] })).toBe(
     '3 ms after the previous strike: node, api-1',
   )
   expect(describeStrike({ after: 'recovery', pauseMs: 0, victims: parts })).toBe('0 ms after recovery: everything')
+  const suspended = { part: 'api-1', lastsMs: 900 } as const
+  expect(describeStrike({ after: 'recovery', pauseMs: 0, victims: [], suspended })).toBe(
+    '0 ms after recovery: api-1 stands still for 900 ms',
+  )
 })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClusterStrike, Strike } from '../schedule.ts'
+import type { ClusterStrike, Strike, Suspension } from '../schedule.ts'
 import type { Outage } from '../checks/messages.ts'
 import type { Checked, Finding } from '../facts.ts'
 import type { Stage } from './stage.ts'
@@ -46,6 +46,11 @@ export async function strikeAll(
       kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
     await sleep(strike.pauseMs, undefined, { signal })
     onStrike(strike, index)
+    if (strike.suspended !== undefined) {
+      outages.push(suspension(stage, strike.suspended))
+      kills.strikes += 1
+      continue
+    }
     if (strike.cluster !== undefined) {
       failures.push(await failure(weapons, strike.cluster, signal))
       kills.strikes += 1
@@ -63,9 +68,16 @@ export async function strikeAll(
       if (part !== undefined) outages.push(victim.up().then(() => ({ part, from, to: Date.now() })))
     }
   }
+  const ended = await Promise.all(outages)
   kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
   const ofCluster = failures.map(({ from, to }) => ({ part: 'node' as const, from, to }))
-  return { ...kills, failures, outages: [...(await Promise.all(outages)), ...ofCluster] }
+  return { ...kills, failures, outages: [...ended, ...ofCluster] }
+}
+
+async function suspension(stage: Stage, { part, lastsMs }: Suspension): Promise<Outage> {
+  const from = Date.now()
+  await stage.part(part).suspend(lastsMs)
+  return { part, from, to: Date.now() }
 }
 
 /** Fails, returns, and waits for the followers. */

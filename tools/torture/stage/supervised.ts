@@ -36,6 +36,7 @@ export class Supervised {
   #isUp = false
   #isStopping = false
   #isKilled = false
+  #isSuspended = false
   #waiting: (() => void)[] = []
   /** How often it ended without a kill, while starting and while running. */
   readonly ownEnds = { whileStarting: 0, whileRunning: 0 }
@@ -89,6 +90,21 @@ export class Supervised {
     this.#note('killed')
     for (const pid of [child.pid, ...below.map(({ pid }) => pid)]) killNow(pid)
     await this.#exited
+    return true
+  }
+
+  /** The process stands still for so long, unless it is killed meanwhile. False when nothing ran, or it stands already. */
+  async suspend(lastsMs: number): Promise<boolean> {
+    const child = this.#child
+    if (child === undefined || this.#isSuspended) return false
+    this.#isSuspended = true
+    this.#note(`stands still for ${lastsMs} ms`)
+    child.kill('SIGSTOP')
+    const over = new AbortController()
+    child.once('exit', () => over.abort())
+    await sleep(lastsMs, undefined, { signal: over.signal }).catch(() => undefined)
+    child.kill('SIGCONT')
+    this.#isSuspended = false
     return true
   }
 
