@@ -4,18 +4,28 @@ import { problem, type Problem } from '../../platform/http/problems.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { PastStream } from './past-sources.ts'
 
-/** The events of the streams up to a position, in the order of the log. */
+/** Most events that one answer reads. Each stays in memory until the answer is there. */
+const mostEvents = 20_000
+
+/**
+ * The events of the streams up to a position, in the order of the log.
+ * @throws Problem `history-too-large`
+ */
 export async function eventsUpTo(
   store: Pick<EventStore, 'readStream'>,
   streams: readonly PastStream[],
   upTo: Position,
+  most = mostEvents,
 ): Promise<RecordedEvent[]> {
+  let found = 0
   const each = await Promise.all(
     streams.map(async ({ stream, firstRevision = 0n, lastRevision }) => {
       const events: RecordedEvent[] = []
       const limit = lastRevision === undefined ? {} : { limit: Number(lastRevision - firstRevision) + 1 }
       for await (const event of store.readStream(stream, { from: firstRevision, ...limit })) {
         if (comparePositions(event.position, upTo) > 0) break
+        found += 1
+        if (found > most) throw problem('history-too-large')
         events.push(event)
       }
       return events

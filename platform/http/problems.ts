@@ -274,6 +274,11 @@ export const problems = {
     'The provenance of the AI review is too large',
     'Its events are more than 2,500 or have more than 16 MiB. Read them with the timeline, and prove each one by itself.',
   ),
+  'history-too-large': refusal(
+    409,
+    'The history of the record is too large',
+    'An answer of the past reads at most 20,000 events. Read the timeline, or the events themselves.',
+  ),
   'idempotency-key-reused': refusal(
     409,
     'The Idempotency-Key was used with another request',

@@ -54,6 +54,7 @@ export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
     problems: [
       'path-not-supported',
       'moment-in-future',
+      'history-too-large',
       'read-model-behind',
       'event-store-unavailable',
       'subject-erased',

@@ -4,6 +4,7 @@ import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { momentOf } from '../../../app/as-of/moments.ts'
+import { eventsUpTo } from '../../../app/as-of/past-events.ts'
 import type { Moment } from '../../../contracts/audit/as-of.ts'
 import { categoryOf } from '../../../engine/store/catalogue.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
@@ -276,6 +277,13 @@ describe('the route', () => {
     expect(await ask(asked)).toMatchObject({ status: 503, body: { code: 'read-model-behind' } })
     past.lagging.clear()
     expect(await ask(asked)).toMatchObject({ status: 200, body: { status: 404 } })
+  })
+
+  it('reads a bounded number of events, of all streams together', async () => {
+    const streams = [{ stream: `case-${orgId}-${caseId}` }, { stream: `case-${orgId}-${caseId}` }]
+    const read = (most: number) => eventsUpTo(past.world.store, streams, positions[1] ?? startOfLog, most)
+    expect((await read(4)).map(({ revision }) => revision)).toEqual([0n, 0n, 1n, 1n])
+    await expect(read(3)).rejects.toMatchObject({ code: 'history-too-large' })
   })
 
   it('refuses callers beyond those that may wait', async () => {
