@@ -77,14 +77,15 @@ export async function attemptRegistration(
   const assign = membership && { ...membership, userId, fingerprint, changedBy, grantor, now: now() }
   const assigned = assign && (await assignRoleFirst(deps, assign, context))
   try {
-    const claimed = await reserve(addressKey(command.email), 'address')
+    const claimed = await reserve(addressKey(command.email), 'address', () => problem('email-in-use'))
     const leaseUntil = new Date(now().getTime() + leaseMs)
     const start = { userId, attemptId, fingerprint, changedBy, leaseUntil, now: now() }
     const started = await execute(store, target, (state) => answering(startRegistration(start, state)), named('start'))
     if (started.events.length === 0) return null
     // Another user may be about to end the claim of an earlier attempt. A claim of this one is not its to end.
-    const address = claimed.isNew ? claimed : await reserveAgain()
-    if (!(await address?.confirm())) throw await abandoned('address-in-use')
+    const isTaken = () => abandoned('address-in-use')
+    const address = claimed.isNew ? claimed : await reserve(addressKey(command.email), 'address again', isTaken, true)
+    if (!(await address.confirm())) throw await isTaken()
     return await complete(assigned?.roleId)
   } finally {
     const { state } = await store.load(target)
@@ -94,8 +95,9 @@ export async function attemptRegistration(
 
   async function complete(roleId: string | undefined): Promise<Registered> {
     const { externalId } = await createAccount()
-    const subject = await reserve(subjectKey(externalId), 'subject')
-    if (!(await subject.confirm())) throw await abandoned('provider-rejected')
+    const isForeign = () => abandoned('provider-rejected')
+    const subject = await reserve(subjectKey(externalId), 'subject', isForeign)
+    if (!(await subject.confirm())) throw await isForeign()
     const added =
       membership === null || roleId === undefined
         ? null
@@ -118,16 +120,15 @@ export async function attemptRegistration(
     }
   }
 
-  async function reserve(key: string, name: string): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
-    const result = await reserveForUser(deps, { userId, key, fingerprint }, named(name))
+  async function reserve(
+    key: string,
+    name: string,
+    refusal: () => Problem | Promise<Problem>,
+    isRenewing = false,
+  ): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
+    const result = await reserveForUser(deps, { userId, key, fingerprint, isRenewing }, named(name))
     if (result.kind === 'reserved') return result
-    throw name === 'address' ? problem('email-in-use') : await abandoned('provider-rejected')
-  }
-
-  async function reserveAgain(): Promise<Extract<ReservationResult, { kind: 'reserved' }> | undefined> {
-    const request = { userId, key: addressKey(command.email), fingerprint, isRenewing: true }
-    const result = await reserveForUser(deps, request, named('address again'))
-    return result.kind === 'reserved' ? result : undefined
+    throw await refusal()
   }
 
   /** The stream refuses to complete this attempt from now on. The process removes the account, if there is one. */

@@ -48,9 +48,9 @@ const pauseMs = 10
 /**
  * Loads the state, decides, and appends at exactly the revision of that state. Cached state may be old, and only an
  * append proves that it is current. So a decision from cached state is made again on freshly read state if it appends
- * nothing, if it throws a problem, or if the caller expects another revision. A decision from freshly read state is final: an unknown id costs
- * one read, like a known id. After a lost race it reads and decides again, a limited number of times. It does the same
- * if a stream that should be new exists.
+ * nothing, if it throws a problem, or if the caller expects another revision. A decision from freshly read state is
+ * final: an unknown id costs one read, like a known id. After a lost race it reads and decides again, a limited number
+ * of times. It does the same if a stream that should be new exists.
  *
  * @param beforeAppend appends that another stream needs first (a claim, a mark), or the check of the expected revision.
  * Runs after a decision with events, with the revision of its state. It may run more than once

@@ -38,13 +38,13 @@ export function createRestoredBucketSweep(deps: ProcessDependencies): (signal: A
 
 const noObjects = { objects: 0, until: 0 }
 
-/** Entries of the vault that the bucket does not have. Both lists are in the order of ids. */
+/** Entries that the vault signed and the bucket does not have. Both lists are in the order of ids. */
 async function* missingEntries({ vault, objects }: ProcessDependencies): AsyncGenerator<SignedErasure> {
   const listed = objects.list(ledgerPrefix)[Symbol.asyncIterator]()
   let next = await listed.next()
   for await (const entry of vault.erasures()) {
     const key = ledgerKey(entry)
     while (next.done !== true && next.value.key < key) next = await listed.next()
-    if (next.done === true || next.value.key !== key) yield entry
+    if ((next.done === true || next.value.key !== key) && vault.isSigned(entry)) yield entry
   }
 }

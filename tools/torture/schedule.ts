@@ -95,13 +95,13 @@ function victimsOf(random: SeededRandom): readonly Part[] {
   return Array.from({ length: count }, () => left.splice(random.below(left.length), 1)).flat()
 }
 
-export function describeStrike({ after, pauseMs, victims, suspended, cluster }: Strike): string {
-  const killed = victims.length === parts.length ? 'everything' : victims.join(', ')
-  const strike =
-    cluster !== undefined
-      ? `${cluster.name}, for ${cluster.lastsMs} ms`
-      : suspended !== undefined
-        ? `${suspended.part} stands still for ${suspended.lastsMs} ms`
-        : killed
-  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${strike}`
+export function describeStrike(strike: Strike): string {
+  const { after, pauseMs } = strike
+  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${whatOf(strike)}`
+}
+
+function whatOf({ victims, suspended, cluster }: Strike): string {
+  if (cluster !== undefined) return `${cluster.name}, for ${cluster.lastsMs} ms`
+  if (suspended !== undefined) return `${suspended.part} stands still for ${suspended.lastsMs} ms`
+  return victims.length === parts.length ? 'everything' : victims.join(', ')
 }

@@ -93,10 +93,10 @@ export class Supervised {
     return true
   }
 
-  /** The process stands still for so long, unless it is killed meanwhile. False when nothing ran, or it stands already. */
-  async suspend(lastsMs: number): Promise<boolean> {
+  /** The process stands still for so long, or until it is killed. Nothing happens when none runs, or it stands already. */
+  async suspend(lastsMs: number): Promise<void> {
     const child = this.#child
-    if (child === undefined || this.#isSuspended) return false
+    if (child === undefined || this.#isSuspended) return
     this.#isSuspended = true
     this.#note(`stands still for ${lastsMs} ms`)
     child.kill('SIGSTOP')
@@ -105,7 +105,6 @@ export class Supervised {
     await sleep(lastsMs, undefined, { signal: over.signal }).catch(() => undefined)
     child.kill('SIGCONT')
     this.#isSuspended = false
-    return true
   }
 
   /** Sends SIGTERM, and after a time limit SIGKILL to all that is left. The process is not restarted. */
