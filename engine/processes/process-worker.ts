@@ -15,7 +15,6 @@ import { inStepSpan } from './step-span.ts'
 import { leaseUntil } from './step-timing.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 import { rowsIn, type ListNews, type RowNews } from './wake-ups.ts'
-import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
 /** The settings that all workers share. */
@@ -73,7 +72,8 @@ export class ProcessWorker implements BudgetMember {
   readonly #options: ProcessWorkerOptions
   readonly #claims: Claims
   readonly #keys?: ConcurrencyKeys
-  readonly #wakeUp = new WakeUpSignal()
+  /** Ends the wait after a round. A wake-up before the wait counts, too. */
+  #woken = Promise.withResolvers<void>()
   readonly #steps = new Set<Promise<void>>()
   /** Steps that claims under way may begin. */
   #claiming = 0
@@ -160,7 +160,7 @@ export class ProcessWorker implements BudgetMember {
   }
 
   wakeUp(): void {
-    this.#wakeUp.send()
+    this.#woken.resolve()
   }
 
   /** Works until the workers close, but claims nothing before the list contains the log up to `head`. */
@@ -173,7 +173,10 @@ export class ProcessWorker implements BudgetMember {
     this.#mayTake = true
     while (!closing.aborted) {
       const waitMs = await retryUntilDone(() => this.#round(), logger, closing)
-      await this.#wakeUp.wait(waitMs ?? 0)
+      const timer = setTimeout(this.#woken.resolve, waitMs ?? 0)
+      await this.#woken.promise
+      clearTimeout(timer)
+      this.#woken = Promise.withResolvers<void>()
       const restMs = this.#claimedMs + gatherMs - performance.now()
       if (restMs > 0) await pause(restMs, closing)
     }

@@ -227,6 +227,22 @@ describe('workers', () => {
     await eventually(() => expect(deps.calls).toEqual([first, later]))
   })
 
+  it('run a step without a poll if its row came while they read when the next one is due', async () => {
+    runner = await startList(world)
+    const deps = dependencies()
+    const key = fresh()
+    const reading = vi.spyOn(Claims.prototype, 'nextDue').mockImplementationOnce(async () => {
+      await Promise.all([
+        new Promise<unknown>((heard) => runner.onAdvance(heard)),
+        say(store, `ticket-${key}`, opened(key)),
+      ])
+      return undefined
+    })
+    startWorkers(deps, { pollMs: 60_000 })
+    await expect.poll(() => deps.calls, { timeout: 15_000 }).toEqual([key])
+    reading.mockRestore()
+  })
+
   it('run a step again that threw or was put off, without an event', async () => {
     runner = await startList(world)
     const deps = dependencies(async (_todo, _context, call) => {
