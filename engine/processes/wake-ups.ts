@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { BatchPart } from '../projections/checkpoint-moves.ts'
+import type { ProjectionRunner } from '../projections/runner.ts'
 import type { Advance } from '../projections/runner-options.ts'
 import { prepared } from '../../platform/database/prepared.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
@@ -45,10 +46,6 @@ export class Listeners {
   lost(): void {
     this.#sinceMs = Infinity
   }
-}
-
-export interface AdvanceSource {
-  onAdvance(listener: (advance: Advance) => void): () => void
 }
 
 /** What a batch did to a row of a list. */
@@ -131,7 +128,7 @@ export function rowsIn({ writes }: BatchPart): TodoRow[] {
  * server at commit. Lists that change during a notification share the next one. Returns how to stop.
  */
 export function notifyWorkers(
-  runner: AdvanceSource,
+  runner: Pick<ProjectionRunner, 'onAdvance'>,
   pool: Pool,
   logger: Logger,
   listeners: Pick<Listeners, 'mayBeOthers'>,

@@ -5,7 +5,8 @@ import { noTracer } from '../../platform/kit/tracing.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { EventFilter } from '../store/subscription-options.ts'
 import type { BatchPart } from '../projections/checkpoint-moves.ts'
-import type { Addition, JoinedOptions } from '../projections/joined-writes.ts'
+import type { Addition } from '../projections/joined-writes.ts'
+import type { ProjectionRunner } from '../projections/runner.ts'
 import { claimsAddition } from './claim-statements.ts'
 import { endClaimsOf, usualParking } from './claims.ts'
 import { InstanceIdentity } from './instance-identity.ts'
@@ -13,14 +14,8 @@ import type { BoundProcess } from './process.ts'
 import { ProcessWorker, type WorkerSettings } from './process-worker.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { longestLeaseMs } from './step-timing.ts'
-import { Listeners, listenForLists, newsOf, type AdvanceSource } from './wake-ups.ts'
+import { Listeners, listenForLists, newsOf } from './wake-ups.ts'
 import { WorkerBudget } from './worker-budget.ts'
-
-interface ListRunner extends AdvanceSource {
-  addToBatches(addTo: JoinedOptions['addTo']): () => void
-  /** Whether this instance fills the list, and has caught up. */
-  isLive(list: string): boolean
-}
 
 export interface WorkersOptions extends Partial<WorkerSettings> {
   readonly eventStore: Pick<EventStore, 'head'>
@@ -31,7 +26,7 @@ export interface WorkersOptions extends Partial<WorkerSettings> {
   readonly filter: EventFilter
   readonly logger: Logger
   /** The runner of this instance wakes workers in memory. Postgres notifies of the runners of other instances. */
-  readonly runner?: ListRunner
+  readonly runner?: Pick<ProjectionRunner, 'onAdvance' | 'addToBatches' | 'isLive'>
   /** What this instance knows of others. The notification of other instances needs it, too. */
   readonly listeners?: Listeners
   /** Steps at a time, of all processes without concurrency keys. */
