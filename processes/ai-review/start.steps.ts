@@ -28,7 +28,6 @@ import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { outcomeCommand } from '../../engine/processes/step-identity.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
-import { nextDelay } from '../../engine/processes/step-timing.ts'
 import { answeredOf } from './answered-call.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
 import { admission, release } from './guard.steps.ts'
@@ -349,7 +348,7 @@ function deferred(
   abandonsProviderCase = false,
 ): CallOutcome {
   const retry = startRetries + 1
-  const delay = nextDelay(deps.configuration.providerStartRetryScheduleMs, retry)
+  const delay = deps.configuration.providerStartRetryScheduleMs[startRetries]
   if (delay === undefined) return failed(classification, upstreamStatus)
   const retryAt = new Date(step.now().getTime() + delay)
   return { kind: 'start-deferred', retry, classification, upstreamStatus, abandonsProviderCase, retryAt }

@@ -12,7 +12,6 @@ import {
 import { users, type PasswordReset, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessStep } from '../dependencies.ts'
 import { outsideCall } from '../../engine/processes/attempt.ts'
-import { nextDelay } from '../../engine/processes/step-timing.ts'
 
 /** The row's key is the user. */
 export const ResetPayload = Type.Object({ requestId: Type.String() })
@@ -70,6 +69,6 @@ async function sentBy(send: () => Promise<void>): Promise<Sent> {
 
 function afterAttempt(sent: Sent, attempts: number, now: Date): RecordPasswordReset['outcome'] {
   if (sent !== 'not-sent') return sent
-  const delay = nextDelay(retryScheduleMs, attempts)
+  const delay = retryScheduleMs[attempts - 1]
   return delay === undefined ? 'unavailable' : { nextAttemptAt: new Date(now.getTime() + delay) }
 }

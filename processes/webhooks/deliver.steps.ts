@@ -12,7 +12,7 @@ import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { ReceiverHealth, StepOutcome } from '../../engine/processes/process.ts'
-import { jittered, nextDelay } from '../../engine/processes/step-timing.ts'
+import { jittered } from '../../engine/processes/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, type DeliverPayload } from './delivery-target.ts'
 import { readSubscription } from './subscription-reader.ts'
@@ -91,7 +91,7 @@ function outcomeOf(
   const isTest = state.origin === 'test'
   const isLast = isTest || statusCode === 410
   const place = state.finishedAttempts + 1 - state.roundFrom
-  const delay = isLast ? undefined : nextDelay(webhookRetryScheduleMs, place + 1)
+  const delay = isLast ? undefined : webhookRetryScheduleMs[place]
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   const nextAttemptAt =
     delay === undefined ? null : after(Math.max(jittered(delay, jitterRatio, deps.random), retryAfterMs))

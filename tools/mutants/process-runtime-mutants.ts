@@ -150,17 +150,6 @@ export const processRuntimeMutants: readonly Mutant[] = [
     caughtBy: { [pure]: 'ends in the future and within a minute' },
   },
   {
-    name: 'schedule-shifted',
-    fault: 'the first delay of a retry schedule is skipped',
-    file: 'engine/processes/step-timing.ts',
-    at: 'nextDelay / -',
-    becomes: '$left',
-    caughtBy: {
-      [pure]: 'gives the delay after each try, and none when they are used up',
-      [deliverStep]: 'is due again after the next delay of the schedule',
-    },
-  },
-  {
     name: 'waiting-is-success',
     fault: 'a wait for a lease resets the count of failures',
     file: 'engine/processes/step-run.ts',

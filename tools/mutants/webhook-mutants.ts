@@ -66,6 +66,16 @@ export const webhookMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'schedule-shifted',
+    fault: 'a delay of the retry schedule is skipped',
+    file: 'processes/webhooks/deliver.steps.ts',
+    at: 'outcomeOf / ? 1 / .alternate',
+    becomes: '$object[$property + 1]',
+    caughtBy: {
+      'test/processes/webhooks/deliver-step.int.test.ts': 'is due again after the next delay of the schedule',
+    },
+  },
+  {
     name: 'patch-stops-list',
     fault: 'a subscription that is disabled during an attempt stops the deliveries of all',
     file: 'processes/webhooks/webhooks.process.ts',

@@ -1,24 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { jittered, leaseUntil, nextDelay } from '../../../engine/processes/step-timing.ts'
+import { jittered, leaseUntil } from '../../../engine/processes/step-timing.ts'
 import { stepCommand } from '../../../engine/processes/step-identity.ts'
 import { completionOf } from '../../../engine/processes/step-run.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')
 
-describe('the retry schedule', () => {
-  it('gives the delay after each try, and none when they are used up', () => {
-    expect([1, 2, 3, 4].map((attempt) => nextDelay([2_000, 4_000, 8_000], attempt))).toEqual([
-      2_000,
-      4_000,
-      8_000,
-      undefined,
-    ])
-    expect(nextDelay([], 1)).toBeUndefined()
-  })
-
-  it('spreads a delay around itself', () => {
-    expect([0, 0.5, 0.999999].map((random) => jittered(1_000, 0.2, () => random))).toEqual([800, 1_000, 1_200])
-  })
+it('spreads a delay around itself', () => {
+  expect([0, 0.5, 0.999999].map((random) => jittered(1_000, 0.2, () => random))).toEqual([800, 1_000, 1_200])
 })
 
 describe('a lease', () => {
