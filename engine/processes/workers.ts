@@ -13,7 +13,6 @@ import { InstanceIdentity } from './instance-identity.ts'
 import type { BoundProcess } from './process.ts'
 import { ProcessWorker, type WorkerSettings } from './process-worker.ts'
 import { retryUntilDone } from './retry-until-done.ts'
-import { longestLeaseMs } from './step-timing.ts'
 import { Listeners, listenForLists, newsOf } from './wake-ups.ts'
 import { WorkerBudget } from './worker-budget.ts'
 
@@ -34,6 +33,9 @@ export interface WorkersOptions extends Partial<WorkerSettings> {
   /** Name of this instance. With it, a start continues at once what an earlier run of the same instance left. */
   readonly instance?: string | undefined
 }
+
+/** No lease is longer, in milliseconds: it is how long a step waits after a crash in the middle of it. */
+const longestLeaseMs = 60_000
 
 const usual = () => ({
   now: () => new Date(),

@@ -147,7 +147,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     file: 'engine/processes/step-timing.ts',
     at: 'leaseUntil / +',
     becomes: '$left',
-    caughtBy: { [pure]: 'ends in the future and within a minute' },
+    caughtBy: { [pure]: 'ends a lease after its time' },
   },
   {
     name: 'waiting-is-success',

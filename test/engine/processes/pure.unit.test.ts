@@ -9,12 +9,8 @@ it('spreads a delay around itself', () => {
   expect([0, 0.5, 0.999999].map((random) => jittered(1_000, 0.2, () => random))).toEqual([800, 1_000, 1_200])
 })
 
-describe('a lease', () => {
-  it('ends in the future and within a minute', () => {
-    expect(leaseUntil(now, 20_000)).toBe('2026-03-01T10:00:20.000Z')
-    expect(() => leaseUntil(now, 60_001)).toThrow(RangeError)
-    expect(() => leaseUntil(now, 0)).toThrow(RangeError)
-  })
+it('ends a lease after its time', () => {
+  expect(leaseUntil(now, 20_000)).toBe('2026-03-01T10:00:20.000Z')
 })
 
 describe('the command of a step', () => {

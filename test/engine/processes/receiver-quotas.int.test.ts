@@ -193,3 +193,16 @@ it('the steps of a process with receivers have a time limit and a lease of their
   // It is 5 s longer than the time limit, as the lease of every step.
   expect(leases).toEqual(['2030-01-01T00:00:05.030Z'])
 })
+
+it('no lease is longer than a minute', async () => {
+  await dueFor('a', 1)
+  const leases: string[] = []
+  start(
+    async (_key, _todo, { leaseUntil }) => {
+      leases.push(leaseUntil)
+      return delivered()
+    },
+    { stepTimeoutMs: 59_000 },
+  )
+  await eventually(() => expect(leases).toEqual(['2030-01-01T00:01:00.000Z']))
+})
