@@ -8,6 +8,9 @@ const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
 /** They watch every socket of their process, so no other file may run in it. */
 const watchingSockets = ['egress-corpus', 'own-servers'].map((name) => `test/platform/outbound/${name}.int.test.ts`)
 
+/** It builds and packs the client, then installs it. */
+const packed = 'packages/client/test/packed.int.test.ts'
+
 /** `npm run test:long`. `test/README.md` has the reason of each line, and what remains in `npm test`. */
 const long = [
   'test/end-to-end/apart/**/*.test.ts',
@@ -25,12 +28,17 @@ const long = [
   'test/app/serve.int.test.ts',
   'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
-  'test/embedded/postgres/{start-postgres,unprivileged}.int.test.ts',
+  'test/containers/*.int.test.ts',
+  'test/docs/{examples.unit,tours.e2e}.test.ts',
+  'test/embedded/**/*.test.ts',
   'test/examples/**/*.test.ts',
-  'test/tools/faults/**/*.test.ts',
-  'test/tools/equality/{real-node,interrupted-look}.int.test.ts',
+  'test/platform/templates/rendering-turns.unit.test.ts',
+  'test/platform/vault/destroyed-keys.int.test.ts',
+  'test/tools/{browser-check,faults,torture}/**/*.test.ts',
+  'test/tools/equality/*.int.test.ts',
   'test/processes/users/races.int.test.ts',
   'test/support/postgres.int.test.ts',
+  packed,
 ]
 
 /** Files that take long, most of it waiting. */
@@ -98,7 +106,10 @@ export default defineConfig({
           exclude: [...watchingSockets, ...long],
         },
       },
-      { extends: true, test: { name: 'client', include: ['packages/client/test/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'client', include: ['packages/client/test/**/*.test.ts'], exclude: [packed] },
+      },
       { extends: true, test: { name: 'sockets', isolate: true, include: watchingSockets } },
       { extends: true, test: { name: 'long', include: long } },
       { extends: true, test: { name: 'embedded', include: ['packages/embedded-eventstore/test/**/*.test.ts'] } },
