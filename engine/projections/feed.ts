@@ -42,7 +42,7 @@ export interface FeedListener {
   write(batches: readonly MemberBatch[]): Promise<void>
   /** The writer has written every event of the log. */
   caughtUp(feed: Feed): void
-  /** An event that cannot be decoded. The caller finds the projectors that need it. */
+  /** An event that cannot be decoded. The caller finds the projectors that need it. Must not throw. */
   undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
 }
 
@@ -62,14 +62,12 @@ export class Feed {
   readonly abort = new AbortController()
   readonly #listener: FeedListener
   #writing: Promise<void> = Promise.resolve()
-  #handling: Promise<void> = Promise.resolve()
-  #gate: Promise<void> = Promise.resolve()
   /** Events that wait for others. */
   #held: RecordedEvent[] = []
   #timer: NodeJS.Timeout | undefined
   /** When the held events are written at the latest, on the monotonic clock. */
   #heldUntilMs = Infinity
-  /** Resolves when everything that was handed over is taken. */
+  /** Resolves when everything that was handed over is taken, in the order of the log, and pauses have ended. */
   #taken: Promise<void> = Promise.resolve()
 
   constructor(members: readonly Member[], listener: FeedListener) {
@@ -111,37 +109,33 @@ export class Feed {
   }
 
   async takeCaughtUp(): Promise<void> {
-    await this.#flush()
-    await this.#gate
-    await this.#writing
+    await this.written()
     this.#listener.caughtUp(this)
   }
 
-  async takeUndecodable(head: EventHead, error: Error): Promise<void> {
-    await this.#flush()
-    await this.#gate
-    await this.#writing
-    await this.#listener.undecodable(this, head, error)
+  takeUndecodable(head: EventHead, error: Error): Promise<void> {
+    this.#taken = this.#flush().then(async () => {
+      await this.#writing
+      await this.#listener.undecodable(this, head, error)
+      // A feed that has not passed the event must not give its members to this one.
+      this.#moveTo(head.position)
+    })
+    return this.#taken
   }
 
-  /** Pauses the feed between two batches, after all writes. The returned function continues it. */
+  /** Pauses the feed between two events, after all writes. The returned function continues it. */
   async pause(): Promise<() => void> {
-    await this.#flush()
-    let open = (): void => undefined
-    const before = this.#gate
-    this.#gate = new Promise((resolve) => {
-      open = resolve
-    })
+    const { promise: resumed, resolve: resume } = Promise.withResolvers<void>()
+    const before = this.#flush()
+    this.#taken = before.then(() => resumed)
     await before
-    await this.#handling
     await this.#writing
-    return open
+    return resume
   }
 
   /** Resolves when there is nothing left to write. */
   async written(): Promise<void> {
     await this.#flush()
-    await this.#handling
     await this.#writing
   }
 
@@ -168,18 +162,9 @@ export class Feed {
     return last === undefined ? this.#taken : this.#next(events, last.position)
   }
 
-  /** One after another, in the order of the log. */
   #next(events: readonly RecordedEvent[], to: Position): Promise<void> {
-    this.#taken = this.#taken.then(() => this.#take(events, to))
+    this.#taken = this.#taken.then(() => this.#hand(events, to))
     return this.#taken
-  }
-
-  #take(events: readonly RecordedEvent[], to: Position): Promise<void> {
-    const taken = this.#gate.then(() => {
-      this.#handling = this.#hand(events, to)
-      return this.#handling
-    })
-    return taken
   }
 
   async #hand(events: readonly RecordedEvent[], to: Position): Promise<void> {
@@ -189,10 +174,14 @@ export class Feed {
       .filter((member) => member.isActive && comparePositions(member.position, to) < 0)
       .map((member) => batchOf(member, events, types, to))
     for (const { member } of batches) member.position = to
-    if (comparePositions(this.position, to) < 0) this.position = to
+    this.#moveTo(to)
     // One batch is written while the next one is read and folded.
     await this.#writing
     this.#writing = this.#listener.write(batches)
+  }
+
+  #moveTo(position: Position): void {
+    if (comparePositions(this.position, position) < 0) this.position = position
   }
 }
 

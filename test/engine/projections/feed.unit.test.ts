@@ -3,6 +3,7 @@ import { Feed, type Member, type MemberBatch } from '../../../engine/projections
 import { LogReadings } from '../../../engine/projections/log-readings.ts'
 import { defineProjector, type RowChange } from '../../../engine/projections/projector.ts'
 import { comparePositions, startOfLog, type Position } from '../../../platform/kit/positions.ts'
+import { UndecodableEventError } from '../../../engine/store/errors.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { opened, renamed, ticketCounts, type TicketEvent } from './tickets.ts'
@@ -245,50 +246,99 @@ describe('events that make nothing urgent', () => {
 })
 
 describe('reads of the log', () => {
+  interface Story {
+    readonly batches: (readonly MemberBatch[])[]
+    readonly caughtUp: string[][]
+    readonly undecodable: (members: readonly Member[]) => Promise<void>
+  }
+
+  /** Two reads, and the subscription of each. */
+  function twoReads(live: Position, late: Position, { batches, caughtUp, undecodable }: Story) {
+    const subscriptions: AllSubscription[] = []
+    const eventStore = {
+      subscribeToAll: (options: AllSubscription) => {
+        subscriptions.push(options)
+        const ended = new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()))
+        return {
+          ended,
+          stats: () => {
+            throw new Error('nobody asks')
+          },
+        }
+      },
+    }
+    const readings = new LogReadings(
+      { eventStore, filter: { streamPrefixes: [] }, batchSize: 10 },
+      {
+        write: async (batch) => void batches.push(batch),
+        caughtUp: async (members) => void caughtUp.push(namesOf(members)),
+        undecodable,
+        broke: (_members, error) => {
+          throw error
+        },
+      },
+    )
+    readings.add([member('live', live)])
+    readings.add([member('late', late)])
+    return { readings, subscriptions, left: () => subscriptions.filter(({ signal }) => !signal.aborted) }
+  }
+
+  const namesOf = (members: readonly Member[]) => members.map(({ projector }) => projector.name)
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 5))
+
   it('merge into the one behind, whichever is the live one', async () => {
     for (const [live, late] of [
       [0, 2],
       [2, 0],
     ] as const) {
-      const subscriptions: AllSubscription[] = []
-      const batches: (readonly MemberBatch[])[] = []
-      const eventStore = {
-        subscribeToAll: (options: AllSubscription) => {
-          subscriptions.push(options)
-          const ended = new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()))
-          return {
-            ended,
-            stats: () => {
-              throw new Error('nobody asks')
-            },
-          }
-        },
-      }
-      const caughtUp: string[][] = []
-      const readings = new LogReadings(
-        { eventStore, filter: { streamPrefixes: [] }, batchSize: 10 },
-        {
-          write: async (batch) => void batches.push(batch),
-          caughtUp: async (members) => void caughtUp.push(members.map(({ projector }) => projector.name)),
-          undecodable: async () => undefined,
-          broke: (_members, error) => {
-            throw error
-          },
-        },
-      )
-      readings.add([member('live', at(live))])
-      readings.add([member('late', at(late))])
+      const story: Story = { batches: [], caughtUp: [], undecodable: async () => undefined }
+      const { readings, subscriptions, left } = twoReads(at(live), at(late), story)
       for (const subscription of subscriptions) await subscription.onCaughtUp?.()
       await readings.written()
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      const left = subscriptions.filter(({ signal }) => !signal.aborted)
-      expect(left.map(({ from }) => from)).toEqual([at(0)])
-      await left[0]?.onBatch?.(events.slice(1))
+      await soon()
+      expect(left().map(({ from }) => from)).toEqual([at(0)])
+      await left()[0]?.onBatch?.(events.slice(1))
       await readings.written()
       const [first, second] = live === 0 ? ['live', 'late'] : ['late', 'live']
-      expect(written(batches)).toEqual([[`${first} 3 100-400`, `${second} 1 300-400`]])
-      expect(caughtUp.at(-1)?.toSorted()).toEqual(['late', 'live'])
+      expect(written(story.batches)).toEqual([[`${first} 3 100-400`, `${second} 1 300-400`]])
+      expect(story.caughtUp.at(-1)?.toSorted()).toEqual(['late', 'live'])
       await readings.close()
     }
   })
+
+  it.each(['while', 'after'])(
+    'show an event that cannot be read to every member, if they merge %s one handles it',
+    async (when) => {
+      const stops = Promise.withResolvers<void>()
+      const shown: string[] = []
+      const undecodable = async (members: readonly Member[]) => {
+        await stops.promise
+        shown.push(...namesOf(members))
+      }
+      const { readings, subscriptions, left } = twoReads(at(0), at(2), { batches: [], caughtUp: [], undecodable })
+      const [live, late] = subscriptions
+      await live?.onCaughtUp?.()
+      const head = {
+        id: 'unreadable',
+        type: 'TicketOpened',
+        stream: 'ticket-d',
+        revision: 0n,
+        position: at(3),
+        recordedAt: '',
+      }
+      const error = new UndecodableEventError(head, 'unknown-type')
+      const passed = live?.onUndecodable?.(head, error)
+      if (when === 'after') stops.resolve()
+      await soon()
+      await late?.onCaughtUp?.()
+      await soon()
+      stops.resolve()
+      await passed
+      await soon()
+      // A subscription delivers it once.
+      for (const subscription of left()) if (subscription !== live) await subscription.onUndecodable?.(head, error)
+      expect(new Set(shown)).toEqual(new Set(['live', 'late']))
+      await readings.close()
+    },
+  )
 })
