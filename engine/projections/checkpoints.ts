@@ -31,17 +31,7 @@ export interface StoredCheckpoint {
   readonly idleMs: number
 }
 
-interface CheckpointRow {
-  name: string
-  version: number
-  shape: string
-  copy_id: string
-  commit_position: string
-  prepare_position: string
-  status: StoredStatus
-  heartbeat_age_ms: number | null
-  idle_ms: number
-}
+type CheckpointRow = Omit<StoredCheckpoint, 'position'> & { readonly commit: string; readonly prepare: string }
 
 /** A pool, one of its connections, or the connection of the locks. */
 interface Queries {
@@ -52,25 +42,17 @@ interface Queries {
 export async function readCheckpoints(
   database: Queries,
   names: readonly string[],
+  lock: '' | 'for update' = '',
 ): Promise<Map<string, StoredCheckpoint>> {
-  const text = `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
-       (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as heartbeat_age_ms,
-       (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as idle_ms
-     from runtime.projectors where name = any($1)`
+  const text = `select name, version, shape, copy_id as "copyId", commit_position::text as commit, prepare_position::text as prepare, status,
+       (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as "heartbeatAgeMs",
+       (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as "idleMs"
+     from runtime.projectors where name = any($1) ${lock}`
   const { rows } = await database.query<CheckpointRow>(prepared(text, [names]))
   return new Map(
-    rows.map((row) => [
+    rows.map(({ commit, prepare, ...row }) => [
       row.name,
-      {
-        name: row.name,
-        version: row.version,
-        shape: row.shape,
-        copyId: row.copy_id,
-        position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) },
-        status: row.status,
-        heartbeatAgeMs: row.heartbeat_age_ms,
-        idleMs: row.idle_ms,
-      },
+      { ...row, position: { commit: BigInt(commit), prepare: BigInt(prepare) } },
     ]),
   )
 }

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { startOfLog, type Position } from '../../platform/kit/positions.ts'
-import { withoutFailure, type StoredStatus } from './checkpoints.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
+import { readCheckpoints, withoutFailure, type StoredCheckpoint, type StoredStatus } from './checkpoints.ts'
 import { columnType, type Column, type Projector, type Table } from './projector.ts'
 import { quoted } from './row-statements.ts'
 
@@ -195,23 +195,8 @@ export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
 /** Compares the stored read model with this program's. `older` also means: same version, other tables. */
 export type Fit = 'current' | 'older' | 'newer'
 
-export interface PreparedProjector {
-  readonly position: Position
-  readonly status: StoredStatus
-  /** Id of the serving copy. Each copy has its own. */
-  readonly copyId: string
-  /** Only a `current` read model may run. */
-  readonly fit: Fit
-}
-
-interface CheckpointRow {
-  version: number
-  shape: string
-  commit_position: string
-  prepare_position: string
-  status: StoredStatus
-  copy_id: string
-}
+/** `copyId`: each copy has its own. Only a `current` read model may run. */
+export type PreparedProjector = Pick<StoredCheckpoint, 'position' | 'status' | 'copyId'> & { readonly fit: Fit }
 
 /** The declared tables, for comparison with the existing ones. */
 export function shapeOf(projector: Projector): string {
@@ -225,30 +210,20 @@ export function shapeOf(projector: Projector): string {
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
   await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
-  const stored = await client.query<CheckpointRow>('select * from runtime.projectors where name = $1 for update', [
-    projector.name,
-  ])
-  const [row] = stored.rows
-  if (row === undefined)
+  const { name } = projector
+  const stored = (await readCheckpoints(client, [name], 'for update')).get(name)
+  if (stored === undefined)
     return {
       position: startOfLog,
       status: 'rebuilding',
       fit: 'current',
       copyId: await createProjector(client, projector),
     }
-  const { status, copy_id: copyId } = row
-  const fit = fitOf(row, projector)
-  if (fit === 'current' && status === 'failed') {
-    await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [
-      projector.name,
-    ])
-  }
-  return {
-    position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) },
-    status,
-    copyId,
-    fit,
-  }
+  const { position, status, copyId } = stored
+  const fit = fitOf(stored, projector)
+  if (fit === 'current' && status === 'failed')
+    await client.query(`update runtime.projectors set status = 'rebuilding', ${withoutFailure} where name = $1`, [name])
+  return { position, status, copyId, fit }
 }
 
 /** Compares the stored version and tables with the program's. */

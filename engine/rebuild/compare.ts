@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import { comparePositions } from '../../platform/kit/positions.ts'
 import { readCheckpoints } from '../projections/checkpoints.ts'
 import type { Table } from '../projections/projector.ts'
 import { beginSnapshot, compareContent, type Comparison } from './content.ts'
@@ -25,7 +25,12 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
   try {
     const [served, filled] = [await connected(), await connected()]
     await beginSnapshot(served)
-    const { position, tables } = await servedRow(served, serving.name)
+    const stored = (await readCheckpoints(served, [serving.name])).get(serving.name)
+    if (stored === undefined)
+      throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
+    const { position } = stored
+    // `shapeOf` of this program or an earlier one wrote this.
+    const tables = JSON.parse(stored.shape) as readonly Table[]
     if (comparePositions(position, copy.position) < 0)
       throw new RebuildRefusedError('under-way', `${serving.name} was put back while its copy was filled`)
     await fill(context, [{ copy, upTo: position }])
@@ -45,22 +50,4 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
   } finally {
     for (const client of clients) client.release(!isClean)
   }
-}
-
-interface ServedRow {
-  readonly shape: string
-  readonly commit_position: string
-  readonly prepare_position: string
-}
-
-async function servedRow(client: PoolClient, name: string): Promise<{ position: Position; tables: readonly Table[] }> {
-  const { rows } = await client.query<ServedRow>(
-    'select shape, commit_position, prepare_position from runtime.projectors where name = $1',
-    [name],
-  )
-  const [row] = rows
-  if (row === undefined) throw new RebuildRefusedError('never-filled', `${name} has gone while its copy was filled`)
-  // `shapeOf` of this program or an earlier one wrote this.
-  const tables = JSON.parse(row.shape) as readonly Table[]
-  return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, tables }
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { type ProjectionFailure, type StoredStatus, nextCopyOf } from '../projections/checkpoints.ts'
+import { type ProjectionFailure, type StoredStatus, nextCopyOf, readCheckpoints } from '../projections/checkpoints.ts'
 import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
 import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'
@@ -45,11 +45,8 @@ export async function emptyCopy(
 /** The copy that a runner of this program left half filled, or an empty one. */
 export async function continuedCopy(context: RebuildContext, serving: Projector): Promise<Copy> {
   const projector = { ...serving, name: copyNames(serving.name).next }
-  const { rows } = await context.pool.query<{ status: StoredStatus }>(
-    'select status from runtime.projectors where name = $1',
-    [projector.name],
-  )
-  if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
+  const stored = (await readCheckpoints(context.pool, [projector.name])).get(projector.name)
+  if (stored?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
   const skipped = (await context.skips?.(serving.name)) ?? new Set<string>()
   const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
   // It may contain events that were skipped later.
@@ -61,15 +58,11 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
 /** Drops the copies that still belong to the caller, inside its transaction. */
 export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
   const names = copies.map(({ projector }) => projector.name)
-  const { rows } = await client.query<{ name: string; copy_id: string }>(
-    'select name, copy_id from runtime.projectors where name = any($1) for update',
-    [names],
-  )
-  const isForeign = ({ projector, copyId }: Copy) =>
-    rows.some((row) => row.name === projector.name && row.copy_id !== copyId)
+  const stored = await readCheckpoints(client, names, 'for update')
+  const own = copies.filter(({ projector, copyId }) => (stored.get(projector.name)?.copyId ?? copyId) === copyId)
   await dropCopies(
     client,
-    copies.filter((copy) => !isForeign(copy)).map(({ projector }) => projector.name),
+    own.map(({ projector }) => projector.name),
   )
 }
 

@@ -95,17 +95,6 @@ function isPassing(error: unknown): boolean {
   )
 }
 
-/** A row of `runtime.projectors`, locked. */
-interface LockedRow {
-  readonly name: string
-  readonly version: number
-  readonly shape: string
-  readonly copy_id: string
-  readonly commit_position: string
-  readonly prepare_position: string
-  readonly status: StoredStatus
-}
-
 async function switchIn(
   context: RebuildContext,
   client: PoolClient,
@@ -122,10 +111,10 @@ async function switchIn(
   const deadline = performance.now() + heldMs
   if (row === undefined)
     throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
-  const position = positionOf(row)
+  const { position } = row
   // This also covers an event skipped since the skips were read: only a failed projector can skip one, and then its
   // status changes.
-  if (row.status !== stored.status || row.copy_id !== stored.copyId) throw new NotYet('the serving one has changed')
+  if (row.status !== stored.status || row.copyId !== stored.copyId) throw new NotYet('the serving one has changed')
   const fit = fitOf(row, serving)
   if (fit === 'newer')
     throw new RebuildRefusedError(
@@ -133,9 +122,9 @@ async function switchIn(
       `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`,
     )
   const own = await lockedRow(client, projector.name)
-  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
+  if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
   // A fill does not wait for the disk.
-  if (comparePositions(positionOf(own), copy.position) !== 0)
+  if (comparePositions(own.position, copy.position) !== 0)
     throw new CopyLostError(
       `the database has lost the last writes to ${projector.name}, or another process continued it`,
     )
@@ -181,12 +170,8 @@ async function switchIn(
   return { position: reached, status, from: row.version }
 }
 
-async function lockedRow(client: PoolClient, name: string): Promise<LockedRow | undefined> {
-  return (await client.query<LockedRow>('select * from runtime.projectors where name = $1 for update', [name])).rows[0]
-}
-
-function positionOf(row: LockedRow): Position {
-  return { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
+async function lockedRow(client: PoolClient, name: string): Promise<StoredCheckpoint | undefined> {
+  return (await readCheckpoints(client, [name], 'for update')).get(name)
 }
 
 /** Limits the following statements to the remaining time. */
