@@ -64,10 +64,10 @@ export interface RowNews {
 export type ListNews = readonly RowNews[] | 'unknown'
 
 /** What a batch did to each list. */
-export function newsOf({ changed, parts }: Advance): ReadonlyMap<string, ListNews> {
-  const tables = changed.filter((table) => table.endsWith('.todo'))
-  const lists = tables.map((table) => table.slice(0, -'.todo'.length))
-  return new Map(lists.map((list) => [list, parts === undefined ? 'unknown' : newsIn(list, parts)]))
+export function newsOf({ projectors, parts }: Advance): ReadonlyMap<string, ListNews> {
+  if (parts === undefined) return new Map(projectors.map((name) => [name, 'unknown']))
+  const lists = parts.filter(({ writes }) => writes.some(({ table }) => table === todoTable.name))
+  return new Map(lists.map((part) => [part.projector.name, newsIn(part)]))
 }
 
 /** Whether a row may be due that was not before. A removal makes nothing due. */
@@ -75,33 +75,30 @@ export function makesWork(news: ListNews): boolean {
   return news === 'unknown' || news.some(({ dueMs }) => dueMs !== Infinity)
 }
 
-function newsIn(list: string, parts: readonly BatchPart[]): ListNews {
+function newsIn({ writes, to: position }: BatchPart): ListNews {
   const news: RowNews[] = []
-  for (const { projector, writes, to: position } of parts) {
-    if (projector.name !== list) continue
-    for (const { table, statement } of writes) {
-      const { effect } = statement
-      if (table !== todoTable.name) continue
-      if (effect.kind === 'other') return 'unknown'
-      if (effect.kind === 'insert-select') {
-        for (const { columns } of effect.changes) {
-          const due = columns['due_at']
-          if (due === undefined || !('value' in due)) return 'unknown'
-          news.push({ key: undefined, step: undefined, dueMs: Date.parse(String(due.value)), position })
-        }
-      } else if (effect.kind === 'remove-where') {
-        for (const { where } of effect.changes) {
-          const { key, step, ...others } = where
-          // Another condition may not hold for a row. Then a claim finds that it is gone.
-          if (typeof key !== 'string' || Object.keys(others).length > 0) continue
-          news.push({ key, step: typeof step === 'string' ? step : undefined, dueMs: Infinity, position })
-        }
-      } else if (effect.op !== 'check') {
-        for (const { key, step, due_at: at } of statement.rows) {
-          if (effect.op !== 'delete' && at === undefined) continue
-          const dueMs = effect.op === 'delete' ? Infinity : Date.parse(String(at))
-          news.push({ key: String(key), step: String(step), dueMs, position })
-        }
+  for (const { table, statement } of writes) {
+    const { effect } = statement
+    if (table !== todoTable.name) continue
+    if (effect.kind === 'other') return 'unknown'
+    if (effect.kind === 'insert-select') {
+      for (const { columns } of effect.changes) {
+        const due = columns['due_at']
+        if (due === undefined || !('value' in due)) return 'unknown'
+        news.push({ key: undefined, step: undefined, dueMs: Date.parse(String(due.value)), position })
+      }
+    } else if (effect.kind === 'remove-where') {
+      for (const { where } of effect.changes) {
+        const { key, step, ...others } = where
+        // Another condition may not hold for a row. Then a claim finds that it is gone.
+        if (typeof key !== 'string' || Object.keys(others).length > 0) continue
+        news.push({ key, step: typeof step === 'string' ? step : undefined, dueMs: Infinity, position })
+      }
+    } else if (effect.op !== 'check') {
+      for (const { key, step, due_at: at } of statement.rows) {
+        if (effect.op !== 'delete' && at === undefined) continue
+        const dueMs = effect.op === 'delete' ? Infinity : Date.parse(String(at))
+        news.push({ key: String(key), step: String(step), dueMs, position })
       }
     }
   }

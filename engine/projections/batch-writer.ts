@@ -58,14 +58,14 @@ export function partOf(
 
 /**
  * Writes the parts of one batch and moves their checkpoints in one transaction. The checkpoints move first: this locks
- * out an instance that lost its advisory lock during a batch. Returns the tables with a written row, `schema.table`.
+ * out an instance that lost its advisory lock during a batch. Returns the writes that touched a row.
  */
 export async function writeBatch(
   pool: Pool,
   parts: readonly BatchPart[],
   { isLossHarmless = false, copies, ...joining }: WriteOptions = {},
-): Promise<string[]> {
-  if (parts.length === 0) return []
+): Promise<Set<Write>> {
+  if (parts.length === 0) return new Set()
   const joined = copies === undefined ? undefined : await writeJoined(pool, parts, copies, joining)
   if (joined !== undefined) return joined
   return inTransaction(pool, async (client) => {
@@ -89,18 +89,16 @@ export async function writeBatchIn(
   client: PoolClient,
   parts: readonly BatchPart[],
   copies?: Map<string, string>,
-): Promise<string[]> {
+): Promise<Set<Write>> {
   await moveCheckpoints(client, parts, copies)
   return writeRowsIn(client, parts)
 }
 
 /** Writes the rows alone. The caller's tables have no checkpoints. */
-export async function writeRowsIn(client: Pick<PoolClient, 'query'>, parts: readonly BatchPart[]): Promise<string[]> {
-  const changed = new Set<string>()
-  for (const { projector, writes } of parts) {
-    for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
-  }
-  return [...changed]
+export async function writeRowsIn(client: Pick<PoolClient, 'query'>, parts: readonly BatchPart[]): Promise<Set<Write>> {
+  const touched = new Set<Write>()
+  for (const write of parts.flatMap(({ writes }) => writes)) if ((await run(client, write)) > 0) touched.add(write)
+  return touched
 }
 
 async function moveCheckpoints(

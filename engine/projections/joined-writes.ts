@@ -30,13 +30,11 @@ export interface Addition {
 export interface JoinedOptions {
   /** What a joined statement writes beside its parts. */
   readonly addTo?: ((parts: readonly BatchPart[]) => Addition | undefined) | undefined
-  /** Gets the writes of a joined statement that touched no row. */
-  readonly empty?: Set<Write>
 }
 
 /**
  * Writes the parts of a small batch with one statement in its own transaction. Most live batches have one or two
- * events, so round trips would take longer than the work. Returns the tables with a written row. Returns undefined if
+ * events, so round trips would take longer than the work. Returns the writes that touched a row. Returns undefined if
  * it wrote nothing and the batch needs several statements.
  *
  * A statement resolves its tables before it locks the checkpoints. So it writes only to the given copies (`copies`).
@@ -46,10 +44,10 @@ export async function writeJoined(
   pool: Pool,
   parts: readonly BatchPart[],
   copies: ReadonlyMap<string, string>,
-  { addTo = () => undefined, empty }: JoinedOptions = {},
-): Promise<string[] | undefined> {
+  { addTo = () => undefined }: JoinedOptions = {},
+): Promise<Set<Write> | undefined> {
   if (!isJoinable(parts) || !parts.every(({ projector }) => copies.has(projector.name))) return undefined
-  const writes = parts.flatMap((part) => part.writes.map((write) => ({ write, projector: part.projector.name })))
+  const writes = parts.flatMap((part) => part.writes)
   const values: unknown[] = [
     JSON.stringify(checkpointRows(parts, copies)),
     parts.map(({ projector }) => projector.name),
@@ -57,10 +55,10 @@ export async function writeJoined(
   const steps: string[] = []
   const counts: string[] = []
   const conditions = ['exists (select from passed)']
-  for (const [index, { write }] of writes.entries()) {
-    const { columns, text, expected } = write.statement
+  for (const [index, { statement, parameters }] of writes.entries()) {
+    const { columns, text, expected } = statement
     const first = values.length + 1
-    values.push(...write.parameters)
+    values.push(...parameters)
     const written = text(`(select u.* from ${rowsFrom(columns, first, 'u')}, passed) x`)
     const count = `(select count(*) from w${index})`
     steps.push(`w${index} as (${written.startsWith('select') ? written : `${written} returning 1`})`)
@@ -78,12 +76,7 @@ export async function writeJoined(
       rows: [row],
     } = await pool.query<{ counts: readonly number[]; added: readonly string[] }>(asQuery(statement, values))
     wasAdded = row?.added
-    const changed = new Set<string>()
-    for (const [index, { write, projector }] of writes.entries()) {
-      if ((row?.counts[index] ?? 0) > 0) changed.add(`${projector}.${write.table}`)
-      else empty?.add(write)
-    }
-    return [...changed]
+    return new Set(writes.filter((_, index) => (row?.counts[index] ?? 0) > 0))
   } catch (error) {
     if (databaseFailure(error) === 'rejected') return undefined
     throw error

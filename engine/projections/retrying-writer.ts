@@ -5,7 +5,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import { CheckpointLostError, partOf, writeBatch, type WriteOptions } from './batch-writer.ts'
-import type { BatchPart, Write } from './checkpoint-moves.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
 import { databaseFailure, isTimedOut, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
@@ -23,8 +23,8 @@ export interface PartOfMember {
 }
 
 export interface WriteListener {
-  /** These parts are stored. `changed` lists the written tables, `schema.table`. */
-  written(entries: readonly PartOfMember[], changed: readonly string[]): void
+  /** These parts are stored, and their writes have touched rows. After a lost answer, some may have touched none. */
+  written(entries: readonly PartOfMember[]): void
   /** Another instance moved the member's checkpoint. */
   lost(member: Member): void
   /** The member cannot process an event. The failure is already recorded. */
@@ -101,20 +101,19 @@ export class RetryingWriter {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        const empty = new Set<Write>()
         const parts = active.map(({ part }) => part)
-        const changed = await writeBatch(this.#pool, parts, { ...this.#options, empty })
+        const touched = await writeBatch(this.#pool, parts, this.#options)
         const withRows = ({ part, member }: PartOfMember): PartOfMember => {
-          return { member, part: { ...part, writes: part.writes.filter((write) => !empty.has(write)) } }
+          return { member, part: { ...part, writes: part.writes.filter((write) => touched.has(write)) } }
         }
-        this.#tellWritten(active.map(withRows), changed)
+        this.#listener.written(active.map(withRows))
         return undefined
       } catch (error) {
         if (error instanceof RowConflictError) return error
         if (error instanceof CheckpointLostError) {
           const written = await this.#sortOutLost(active, error.projectors, isOutcomeUnknown)
           if (written.length > 0) {
-            this.#tellWritten(written, tablesOf(written))
+            this.#listener.written(written)
             entries = entries.filter((entry) => !written.includes(entry))
           }
           continue
@@ -183,10 +182,6 @@ export class RetryingWriter {
     return stored?.get(name)?.position
   }
 
-  #tellWritten(entries: readonly PartOfMember[], changed: readonly string[]): void {
-    this.#listener.written(entries, changed)
-  }
-
   /** Repeats a small statement until the database accepts it. Undefined only if the runner closes. */
   async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
@@ -211,13 +206,4 @@ export class RetryingWriter {
     await pause(backoffMs(backoff, attempt), this.#signal)
     this.#heldUp -= 1
   }
-}
-
-/** The tables that a batch may have written, if the database's answer was lost. */
-function tablesOf(entries: readonly PartOfMember[]): string[] {
-  return [
-    ...new Set(
-      entries.flatMap(({ part: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),
-    ),
-  ]
 }

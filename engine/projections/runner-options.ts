@@ -46,11 +46,10 @@ export interface ProjectorStatus {
   readonly failure: ProjectionFailure | undefined
 }
 
-/** Checkpoints of some projectors are now stored at `position`. `changed` lists the written tables, `schema.table`. */
+/** Checkpoints of some projectors are now stored at `position`. */
 export interface Advance {
   readonly projectors: readonly string[]
   readonly position: Position
-  readonly changed: readonly string[]
-  /** What was written. Undefined if a copy took the place of another one: all its rows may be new. */
+  /** The writes that touched rows. Undefined if a copy took the place of another one: all its rows may be new. */
   readonly parts: readonly BatchPart[] | undefined
 }

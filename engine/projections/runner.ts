@@ -74,7 +74,7 @@ export class ProjectionRunner {
     }
     const { pool, writePool = pool, logger, eventStore, filter, skips, gatherMs, tracer = noTracer } = options
     const writes = {
-      written: (entries: readonly PartOfMember[], changed: readonly string[]) => this.#written(entries, changed),
+      written: (entries: readonly PartOfMember[]) => this.#written(entries),
       lost: (member: Member) => {
         this.#lose([this.#runOf(member)])
         this.#wake.abort()
@@ -313,13 +313,7 @@ export class ProjectionRunner {
     run.copyId = copyId
     run.foreign = undefined
     // A copy may contain more than the one it replaced.
-    if (isReplaced)
-      this.#notify({
-        projectors: [projector.name],
-        position,
-        changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
-        parts: undefined,
-      })
+    if (isReplaced) this.#notify({ projectors: [projector.name], position, parts: undefined })
     if (status === 'stopped') {
       run.state = 'stopped'
       return undefined
@@ -362,12 +356,12 @@ export class ProjectionRunner {
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
 
-  #written(entries: readonly PartOfMember[], changed: readonly string[]): void {
+  #written(entries: readonly PartOfMember[]): void {
     const parts = entries.map(({ part }) => part)
     const position = parts[0]?.to
     if (position === undefined) return
     for (const { member } of entries) this.#runOf(member).position = position
-    this.#notify({ projectors: parts.map(({ projector }) => projector.name), position, changed, parts })
+    this.#notify({ projectors: parts.map(({ projector }) => projector.name), position, parts })
   }
 
   #notify(advance: Advance): void {

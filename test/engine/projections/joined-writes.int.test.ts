@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { CheckpointLostError, partOf, writeBatch, createWritePool } from '../../../engine/projections/batch-writer.ts'
+import type { Write } from '../../../engine/projections/checkpoint-moves.ts'
 import { beat } from '../../../engine/projections/checkpoints.ts'
 import { reasonOf } from '../../../engine/projections/database-errors.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
@@ -58,7 +59,10 @@ afterEach(() => emptyDatabase(other))
 /** Events that no other batch of the file contains. */
 const batchOf = (events: readonly TicketEvent[]) => recorded(events.map((event) => ({ ...event, id: randomUUID() })))
 
-/** Writes the events as one batch after the earlier ones. `isJoinable: false` writes without known copies. */
+/** The tables of these writes. */
+const tablesOf = (touched: ReadonlySet<Write>) => [...new Set([...touched].map(({ table }) => table))].toSorted()
+
+/** Writes the events as one batch after the earlier ones. `isJoinable: false` writes without known copies. Returns the written tables. */
 async function write(
   projectors: readonly Projector[],
   events: readonly TicketEvent[],
@@ -69,9 +73,9 @@ async function write(
     const at = reached.get(projector.name) ?? 0n
     return partOf(projector, batch, place(at), place(at + 1n))
   })
-  const changed = await writeBatch(pool, parts, isJoinable ? { copies } : {})
+  const touched = await writeBatch(pool, parts, isJoinable ? { copies } : {})
   for (const { projector, to } of parts) reached.set(projector.name, to.commit)
-  return changed
+  return tablesOf(touched)
 }
 
 /** The stored position of each projector. */
@@ -98,8 +102,8 @@ async function ticketsIn(schema: string): Promise<string[]> {
 describe('a small batch', () => {
   it('writes the rows and positions of all projectors together', async () => {
     await write([ticketBoard, ticketCounts], [opened('1'), watched('blue', 'ann')])
-    const changed = await write([ticketBoard, ticketCounts], [opened('2', 'b', 'blue'), renamed('2', 'c')])
-    expect(changed.toSorted()).toEqual(['ticket_board.news', 'ticket_board.tickets', 'ticket_counts.counts'])
+    const tables = await write([ticketBoard, ticketCounts], [opened('2', 'b', 'blue'), renamed('2', 'c')])
+    expect(tables).toEqual(['counts', 'news', 'tickets'])
     expect((await readRows(other, ticketBoard))['tickets']).toMatchObject([
       { ticket_id: '1' },
       { ticket_id: '2', title: 'c' },
@@ -129,7 +133,7 @@ describe('a small batch', () => {
   it('reports only tables with a written row', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
     // Nobody watches, there is nothing to remove, and the other projector does not listen to it.
-    expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['ticket_board.tickets'])
+    expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['tickets'])
     expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual([])
     expect(await write([ticketBoard, ticketCounts], [teamRenamed('none', 'red')])).toEqual([])
     expect(await write([ticketCounts], [])).toEqual([])
@@ -233,10 +237,9 @@ describe('a refused small batch', () => {
     holder.release()
     await writing
     await impatient.end()
-    expect(writes.written).toHaveBeenLastCalledWith(
-      [{ member, part: expect.objectContaining({ to: place(2n) }) }],
-      ['ticket_counts.counts'],
-    )
+    expect(writes.written).toHaveBeenLastCalledWith([
+      { member, part: expect.objectContaining({ to: place(2n), writes: [expect.anything()] }) },
+    ])
     expect(writes.lost).not.toHaveBeenCalled()
   })
 })
@@ -253,7 +256,7 @@ describe('a small batch that waits while another copy takes its place', () => {
     await switching.query(`alter schema ticket_board rename to ticket_board__previous; alter schema ticket_board__next rename to ticket_board;
       update runtime.projectors s set copy_id = n.copy_id from runtime.projectors n where s.name = 'ticket_board' and n.name = 'ticket_board__next'; commit`)
     switching.release()
-    expect(await writing).toEqual(['ticket_board.tickets'])
+    expect(await writing).toEqual(['tickets'])
     expect(await ticketsIn('ticket_board')).toEqual(['3'])
     expect(await ticketsIn('ticket_board__previous')).toEqual(['1', '2'])
 
@@ -308,10 +311,7 @@ describe('any batches', () => {
       const at = reached.get(projector.name) ?? 0n
       const writing = async () =>
         writeBatch(pool, [partOf(projector, batch, place(at), place(at + 1n))], projector === joined ? { copies } : {})
-      const outcome = await writing().then(
-        (changed) => changed.map((name) => name.slice(projector.name.length)).toSorted(),
-        (error: unknown) => reasonOf(error).replaceAll(projector.name, ''),
-      )
+      const outcome = await writing().then(tablesOf, (error: unknown) => reasonOf(error).replaceAll(projector.name, ''))
       if (Array.isArray(outcome)) reached.set(projector.name, at + 1n)
       return { outcome, rows: await readRows(other, projector) }
     }

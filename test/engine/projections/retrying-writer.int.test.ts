@@ -70,10 +70,7 @@ describe('the writer of batches', () => {
     holder.release()
     await writing
     await impatient.end()
-    expect(writes.written).toHaveBeenCalledExactlyOnceWith(
-      [{ member: batch.member, part: batch.part }],
-      ['ticket_counts.counts'],
-    )
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([{ member: batch.member, part: batch.part }])
     expect(writes.lost).not.toHaveBeenCalled()
     expect(batch.member.isActive).toBe(true)
   })
@@ -87,10 +84,9 @@ describe('the writer of batches', () => {
     await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([lost, kept])
     expect(writes.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
     expect(lost.member.isActive).toBe(false)
-    expect(writes.written).toHaveBeenCalledExactlyOnceWith(
-      [{ member: kept.member, part: { ...kept.part, writes: written } }],
-      ['ticket_board.tickets'],
-    )
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([
+      { member: kept.member, part: { ...kept.part, writes: written } },
+    ])
     expect((await readRows(pool, ticketCounts))['counts']).toEqual([])
   })
 
@@ -126,7 +122,7 @@ describe('the writer of batches', () => {
     ])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
     expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
-    expect(writes.written).toHaveBeenLastCalledWith([{ member, part: expect.objectContaining({ to }) }], [])
+    expect(writes.written).toHaveBeenLastCalledWith([{ member, part: expect.objectContaining({ to, writes: [] }) }])
     expect(member.isActive).toBe(true)
   })
 

@@ -128,7 +128,7 @@ async function outcomeOf(name: string, changes: readonly (readonly RowChange[])[
   const writing = async () =>
     writeBatch(pool, [partOf(projector, events, place(at), place(at + 1n))], name === 'joined' ? { copies } : {})
   const outcome = await writing().then(
-    (changed) => changed.map((table) => table.slice(name.length)).toSorted(),
+    (touched) => [...new Set([...touched].map(({ table }) => table))].toSorted(),
     (error: unknown) => reasonOf(error).replaceAll(name, ''),
   )
   if (Array.isArray(outcome)) reached.set(name, at + 1n)
