@@ -18,12 +18,18 @@ export interface Statement {
 
 /** What a statement does to its table, as far as it matters whether another statement may run at the same time. */
 export type Effect =
-  /** Changes the rows of `rows`, found by their keys. `check` changes nothing. */
-  | { readonly kind: 'rows'; readonly op: 'check' | 'delete' | 'update' | 'insert' | 'upsert'; readonly table: Table }
+  | RowsEffect
   | { readonly kind: 'remove-where'; readonly table: Table; readonly changes: readonly WhereChange[] }
   /** Adds or replaces rows whose keys only the database knows. */
   | { readonly kind: 'insert-select'; readonly changes: readonly InsertSelect[] }
   | { readonly kind: 'other' }
+
+/** Changes the rows of `rows`, found by their keys. `check` changes nothing. */
+interface RowsEffect {
+  readonly kind: 'rows'
+  readonly op: 'check' | 'delete' | 'update' | 'insert' | 'upsert'
+  readonly table: Table
+}
 
 type InsertSelect = Extract<WhereChange, { op: 'insert-select' }>
 
@@ -32,15 +38,14 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** One statement per table and kind of write. Removals by key come first, because they free unique values. */
+/** One statement per table and kind of write. */
 export function statementsOf(schema: string, step: PlanStep): Statement[] {
   if (step.kind === 'where') return [whereStatement(schema, step)]
   const wide = [...Map.groupBy(step.wide.values(), ({ values }) => Object.keys(values).toSorted().join()).values()]
-  return [...groupRows(step.rows.values()).values()]
+  return [...Map.groupBy(step.rows.values(), groupOf).values()]
     .map((rows) => rowsStatement(schema, step.table, rows))
     .concat(wide.map((patches) => wideStatement(schema, step.table, patches)))
-    .sort((a, b) => a.order - b.order)
-    .map(({ statement }) => statement)
+    .sort((a, b) => rankOf(a) - rankOf(b))
     .concat(
       [...step.removals.values()].map((changes) =>
         whereStatement(schema, { table: step.table, source: step.table, changes }),
@@ -48,10 +53,14 @@ export function statementsOf(schema: string, step: PlanStep): Statement[] {
     )
 }
 
-/** After the removals, which free unique values, and before all other changes of single rows. */
-const wideOrder = 1.5
+/** Removals free unique values, so they come first. Wide patches come before all other changes of single rows. */
+const ranks = { check: 0, delete: 1, wide: 2, update: 3, insert: 4, upsert: 4 }
 
-function wideStatement(schema: string, table: Table, patches: readonly WidePatch[]): OrderedStatement {
+function rankOf({ effect }: Statement): number {
+  return ranks[effect.kind === 'rows' ? effect.op : 'wide']
+}
+
+function wideStatement(schema: string, table: Table, patches: readonly WidePatch[]): Statement {
   const [first] = patches
   if (first === undefined) throw new TypeError('an empty group of patches')
   const names = Object.keys(first.values)
@@ -61,37 +70,17 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
   const text = (source: string) =>
     `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
-  return {
-    order: wideOrder,
-    statement: {
-      text,
-      columns,
-      rows: patches.map(({ values }) => values),
-      expected: undefined,
-      reads: [table.name],
-      effect: { kind: 'other' },
-    },
-  }
+  const rows = patches.map(({ values }) => values)
+  return { text, columns, rows, expected: undefined, reads: [table.name], effect: { kind: 'other' } }
 }
 
-interface OrderedStatement {
-  readonly order: number
-  readonly statement: Statement
+/** Rows of one group are written by one statement. */
+function groupOf({ before, after, values }: FoldedRow): string {
+  const shape = after === 'partial' ? Object.keys(values).sort().join() : ''
+  return `${before} ${after} ${shape}`
 }
 
-function groupRows(rows: Iterable<FoldedRow>): Map<string, FoldedRow[]> {
-  const groups = new Map<string, FoldedRow[]>()
-  for (const row of rows) {
-    const shape = row.after === 'partial' ? Object.keys(row.values).sort().join() : ''
-    const name = `${row.before} ${row.after} ${shape}`
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [row])
-    else group.push(row)
-  }
-  return groups
-}
-
-function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]): OrderedStatement {
+function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]): Statement {
   const [first] = group
   if (first === undefined) throw new TypeError('an empty group of rows')
   const target = `${quoted(schema)}.${quoted(table.name)}`
@@ -108,51 +97,30 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   const list = names.map(quoted).join(', ')
   const expected = first.before === 'present' ? rows.length : undefined
 
-  if (first.after === 'gone') {
-    if (first.before === 'absent') {
-      return {
-        order: 0,
-        statement: {
-          text: (source) => `select from ${target} t, ${source} where ${onKey}`,
-          columns,
-          rows,
-          expected: 0,
-          reads: [table.name],
-          effect: { kind: 'rows', op: 'check', table },
-        },
-      }
-    }
-    return {
-      order: 1,
-      statement: {
-        text: (source) => `delete from ${target} t using ${source} where ${onKey}`,
-        columns,
-        rows,
-        expected,
-        reads: [table.name],
-        effect: { kind: 'rows', op: 'delete', table },
-      },
-    }
+  const statement = (op: RowsEffect['op'], count: number | undefined, text: Statement['text']): Statement => {
+    const reads = op === 'insert' || op === 'upsert' ? [] : [table.name]
+    return { text, columns, rows, expected: count, reads, effect: { kind: 'rows', op, table } }
   }
+  if (first.after === 'gone')
+    return first.before === 'absent'
+      ? statement('check', 0, (source) => `select from ${target} t, ${source} where ${onKey}`)
+      : statement('delete', expected, (source) => `delete from ${target} t using ${source} where ${onKey}`)
   if (first.before === 'present') {
     const assignments = (settable.length > 0 ? settable : names)
       .map((name) => `${quoted(name)} = x.${quoted(name)}`)
       .join(', ')
-    const text = (source: string) => `update ${target} t set ${assignments} from ${source} where ${onKey}`
-    const effect = { kind: 'rows', op: 'update', table } as const
-    return { order: 2, statement: { text, columns, rows, expected, reads: [table.name], effect } }
+    return statement(
+      'update',
+      expected,
+      (source) => `update ${target} t set ${assignments} from ${source} where ${onKey}`,
+    )
   }
   const insertion = (source: string) => `insert into ${target} (${list}) select ${list} from ${source}`
-  if (first.before === 'absent') {
-    const effect = { kind: 'rows', op: 'insert', table } as const
-    return { order: 3, statement: { text: insertion, columns, rows, expected: rows.length, reads: [], effect } }
-  }
+  if (first.before === 'absent') return statement('insert', rows.length, insertion)
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')
   const onConflict = settable.length > 0 ? `do update set ${replacement}` : 'do nothing'
   const key = table.primaryKey.map(quoted).join(', ')
-  const text = (source: string) => `${insertion(source)} on conflict (${key}) ${onConflict}`
-  const effect = { kind: 'rows', op: 'upsert', table } as const
-  return { order: 3, statement: { text, columns, rows, expected: undefined, reads: [], effect } }
+  return statement('upsert', undefined, (source) => `${insertion(source)} on conflict (${key}) ${onConflict}`)
 }
 
 /**
