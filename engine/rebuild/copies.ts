@@ -1,9 +1,10 @@
 import type { PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { type ProjectionFailure, type StoredStatus, nextCopyOf, readCheckpoints } from '../projections/checkpoints.ts'
+import type { Member } from '../projections/feed.ts'
 import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
-import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'
+import { comparePositions, parsePosition, startOfLog } from '../../platform/kit/positions.ts'
 import { createProjector, prepareProjector } from '../projections/schema.ts'
 import type { RebuildContext } from './context.ts'
 
@@ -13,15 +14,10 @@ export function copyNames(name: string) {
 }
 
 /** A copy during its fill. */
-export interface Copy {
-  /** The projector under its serving name. */
+export interface Copy extends Member {
+  /** The projector under its serving name. `projector` has the copy's name, and `position` is its checkpoint. */
   readonly serving: Projector
-  /** The projector under the copy's name. */
-  readonly projector: Projector
-  readonly copyId: string
   readonly skipped: ReadonlySet<string>
-  /** The copy's checkpoint. */
-  position: Position
   /** The event that it cannot process. */
   failure: ProjectionFailure | undefined
 }
@@ -39,7 +35,7 @@ export async function emptyCopy(
   const skipped = (await skips?.(serving.name)) ?? new Set<string>()
   const projector = { ...serving, name }
   const copyId = await inTransaction(pool, (client) => createProjector(client, projector, mark))
-  return { serving, projector, copyId, skipped, position: startOfLog, failure: undefined }
+  return { serving, projector, copyId, skipped, position: startOfLog, isActive: true, failure: undefined }
 }
 
 /** The copy that a runner of this program left half filled, or an empty one. */
@@ -52,7 +48,7 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
   // It may contain events that were skipped later.
   const isPastSkipped = [...skipped].some((skip) => comparePositions(parsePosition(skip) ?? startOfLog, position) <= 0)
   if (fit !== 'current' || isPastSkipped) return emptyCopy(context, serving, projector.name, 'rebuilding')
-  return { serving, projector, copyId, skipped, position, failure: undefined }
+  return { serving, projector, copyId, skipped, position, isActive: true, failure: undefined }
 }
 
 /** Drops the copies that still belong to the caller, inside its transaction. */

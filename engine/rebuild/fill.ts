@@ -1,10 +1,10 @@
-import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { LogBatch } from '../store/log-reading.ts'
 import type { UndecodableEventError } from '../store/errors.ts'
 import type { RecordedEvent } from '../store/events.ts'
 import { handlerOf, partOf } from '../projections/batch-writer.ts'
 import { failureOf, type ProjectionFailure } from '../projections/checkpoints.ts'
-import type { Member, MemberBatch } from '../projections/feed.ts'
+import { isSkipped, type Member, type MemberBatch } from '../projections/feed.ts'
 import { RetryingWriter, type PartOfMember } from '../projections/retrying-writer.ts'
 import { reportOfUndecodable, stopsAt } from '../projections/undecodable.ts'
 import type { RebuildContext } from './context.ts'
@@ -37,8 +37,11 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   const [first] = open
   if (first === undefined) return
   const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
-  const writer = new CopiesWriter(context)
-  const fills = open.map((target) => writer.begin(target))
+  const fills = open.map((target) => new CopyFill(target))
+  const writer = writerOf(
+    context,
+    open.map(({ copy }) => copy),
+  )
   const after = open
     .map(({ copy }) => copy.position)
     .reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
@@ -67,7 +70,7 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
       // One batch is written while the next one is read.
       if (due.length > 0) {
         await writing
-        writing = writer.write(due)
+        writing = writeEach(writer, due)
         writing.catch(() => undefined)
       }
       events += batch.considered
@@ -77,8 +80,14 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
   } finally {
     await writing
   }
-  await writer.write(fills.flatMap((each) => each.fold()))
-  for (const each of fills) await writer.end(each)
+  await writeEach(
+    writer,
+    fills.flatMap((each) => each.fold()),
+  )
+  for (const { copy, unreadable } of fills) {
+    if (unreadable !== undefined && copy.isActive)
+      await writer.fail(copy, failureOf(unreadable.head, reportOfUndecodable(unreadable)))
+  }
   signal?.throwIfAborted()
   const lost = open.filter(
     ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
@@ -97,7 +106,6 @@ export class CopyLostError extends Error {
 /** One copy's part of the read: its events that are not written yet. */
 class CopyFill {
   readonly copy: Copy
-  readonly member: Member
   readonly #upTo: Position
   #events: RecordedEvent[] = []
   #read: Position
@@ -108,15 +116,14 @@ class CopyFill {
 
   constructor({ copy, upTo }: FillTarget) {
     this.copy = copy
-    const { projector, position, copyId } = copy
-    this.member = { projector, position, copyId, isActive: true, skipped: copy.skipped }
+    copy.isActive = true
     this.#upTo = upTo
-    this.#read = position
-    this.#folded = position
+    this.#read = copy.position
+    this.#folded = copy.position
   }
 
   get isOver(): boolean {
-    return !this.member.isActive || this.unreadable !== undefined || comparePositions(this.#read, this.#upTo) >= 0
+    return !this.copy.isActive || this.unreadable !== undefined || comparePositions(this.#read, this.#upTo) >= 0
   }
 
   take({ events, undecodable, position }: LogBatch): void {
@@ -124,7 +131,7 @@ class CopyFill {
     this.unreadable = undecodable.find(
       (error) =>
         this.#isWithin(error.head.position) &&
-        !this.#isSkipped(error.head.position) &&
+        !isSkipped(this.copy, error.head) &&
         stopsAt(this.copy.projector, error.head, error),
     )
     for (const event of events) {
@@ -132,7 +139,7 @@ class CopyFill {
       if (
         this.#isWithin(event.position) &&
         handlerOf(this.copy.projector, event.type) !== undefined &&
-        !this.#isSkipped(event.position)
+        !isSkipped(this.copy, event)
       )
         this.#events.push(event)
     }
@@ -147,68 +154,45 @@ class CopyFill {
 
   fold(): MemberBatch[] {
     const [events, from, to] = [this.#events, this.#folded, this.#read]
-    if (!this.member.isActive || comparePositions(from, to) >= 0) return []
+    if (!this.copy.isActive || comparePositions(from, to) >= 0) return []
     this.#events = []
     this.#folded = to
     this.#batches = 0
-    const { projector } = this.copy
+    const member = this.copy
     try {
-      return [{ member: this.member, events, part: partOf(projector, events, from, to) }]
+      return [{ member, events, part: partOf(member.projector, events, from, to) }]
     } catch {
-      return [{ member: this.member, events, part: undefined }]
+      return [{ member, events, part: undefined }]
     }
   }
 
   #isWithin(position: Position): boolean {
     return comparePositions(position, this.#read) > 0 && comparePositions(position, this.#upTo) <= 0
   }
-
-  #isSkipped(position: Position): boolean {
-    return this.copy.skipped.size > 0 && this.copy.skipped.has(formatPosition(position))
-  }
 }
 
-/** Writes the batches of all copies, despite outages of the database. Isolates the event that a copy cannot process. */
-class CopiesWriter {
-  readonly #writer: RetryingWriter
-  readonly #fills = new Map<Member, CopyFill>()
-
-  constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
-    const listener = {
-      written: (entries: readonly PartOfMember[]) => {
-        for (const { member, part } of entries) this.#copyOf(member).position = part.to
-      },
-      // Inactive from now on, before its target.
-      lost: () => undefined,
-      failed: (member: Member, failure: ProjectionFailure) => {
-        this.#copyOf(member).failure = failure
-      },
-      databaseGone: () => undefined,
-    }
-    this.#writer = new RetryingWriter(pool, logger, listener, signal, { isLossHarmless: true })
+/** Writes the batches of copies, despite outages of the database. Isolates the event that a copy cannot process. */
+function writerOf(
+  { pool, logger, signal = new AbortController().signal }: RebuildContext,
+  copies: readonly Copy[],
+): RetryingWriter {
+  const listener = {
+    written: (entries: readonly PartOfMember[]) => {
+      for (const { member, part } of entries) member.position = part.to
+    },
+    // Inactive from now on, before its target.
+    lost: () => undefined,
+    failed: (member: Member, failure: ProjectionFailure) => {
+      for (const copy of copies) if (copy === member) copy.failure = failure
+    },
+    databaseGone: () => undefined,
   }
+  return new RetryingWriter(pool, logger, listener, signal, { isLossHarmless: true })
+}
 
-  begin(target: FillTarget): CopyFill {
-    const fill = new CopyFill(target)
-    this.#fills.set(fill.member, fill)
-    return fill
-  }
-
-  async write(batches: readonly MemberBatch[]): Promise<void> {
-    for (let index = 0; index < batches.length; index += copiesAtOnce) {
-      await Promise.all(batches.slice(index, index + copiesAtOnce).map((batch) => this.#writer.write([batch])))
-    }
-  }
-
-  async end({ unreadable, member }: CopyFill): Promise<void> {
-    if (unreadable === undefined || !member.isActive) return
-    await this.#writer.fail(member, failureOf(unreadable.head, reportOfUndecodable(unreadable)))
-  }
-
-  #copyOf(member: Member): Copy {
-    const fill = this.#fills.get(member)
-    if (fill === undefined) throw new TypeError(`no copy ${member.projector.name}`)
-    return fill.copy
+async function writeEach(writer: RetryingWriter, batches: readonly MemberBatch[]): Promise<void> {
+  for (let index = 0; index < batches.length; index += copiesAtOnce) {
+    await Promise.all(batches.slice(index, index + copiesAtOnce).map((batch) => writer.write([batch])))
   }
 }
 

@@ -55,7 +55,8 @@ async function previousCopy({ pool, skips }: RebuildContext, serving: Projector)
   }
   const skipped = (await skips?.(serving.name)) ?? new Set<string>()
   const projector = { ...serving, name: previous }
-  return { serving, projector, copyId: stored.copyId, skipped, position: stored.position, failure: undefined }
+  const { copyId, position } = stored
+  return { serving, projector, copyId, skipped, position, isActive: true, failure: undefined }
 }
 
 /**

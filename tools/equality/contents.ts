@@ -54,6 +54,7 @@ export async function rebuild(
       copyId,
       skipped: new Set(),
       position: startOfLog,
+      isActive: true,
       failure: undefined,
     }
     return { copy, upTo: upTo(projector.name) }
