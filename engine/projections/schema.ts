@@ -36,18 +36,8 @@ const runtimeTables = `
     fence_commit numeric(20, 0) not null,
     fence_prepare numeric(20, 0) not null,
     failures integer not null,
-    ended_leases timestamptz[] not null default '{}',
-    error_class text,
-    error_code text,
-    error_host text,
-    first_failed_at timestamptz,
-    last_failed_at timestamptz,
-    failed_version text,
-    thrown integer not null default 0,
-    is_parked boolean not null default false,
     primary key (process, key, step)
   );
-  create index if not exists failing_claims on runtime.claims (process, not_before) where error_class is not null;
   create table if not exists runtime.reports (
     about text primary key,
     is_well boolean not null,
@@ -134,8 +124,7 @@ const runtimeTables = `
     progress double precision,
     detail text,
     seen_at timestamptz,
-    ended_at timestamptz,
-    copy_id uuid
+    ended_at timestamptz
   );
   create index if not exists projection_operations_of on runtime.projection_operations (projector, requested_at);
   create table if not exists runtime.retried_work (
@@ -153,7 +142,7 @@ const runtimeTables = `
   );
 `
 
-/** Columns that newer versions added, by table. */
+/** Columns that newer versions added, by table. No other text declares them. */
 const laterColumns = {
   projectors: {
     copy_id: 'uuid not null default gen_random_uuid()',
@@ -173,6 +162,11 @@ const laterColumns = {
   projection_operations: { copy_id: 'uuid' },
 }
 
+/** Indexes of these columns. */
+const laterIndexes = `
+  create index if not exists failing_claims on runtime.claims (process, not_before) where error_class is not null
+`
+
 /** Creates the runtime's own schema if it is missing. Safe on several instances at once. */
 export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
@@ -189,6 +183,7 @@ export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
       const added = missing.map(([name, definition]) => `add column ${name} ${definition}`)
       await client.query(`alter table runtime.${table} ${added.join(', ')}`)
     }
+    await client.query(laterIndexes)
   })
 }
 

@@ -360,7 +360,14 @@ describe('the state of an older installation', () => {
     await ticketNamed('a')
     await world.filled([board(1)])
     const before = await world.stored('ticket_board')
-    await world.pool.query('alter table runtime.projectors drop column copy_id, drop column shape_id')
+    const columnsOfClaims = `select column_name, data_type, column_default, is_nullable from information_schema.columns
+      where table_schema = 'runtime' and table_name = 'claims' order by column_name`
+    const { rows: claims } = await world.pool.query(columnsOfClaims)
+    await world.pool.query(`alter table runtime.projectors drop column copy_id, drop column shape_id;
+      drop table runtime.claims;
+      create table runtime.claims (process text not null, key text not null, step text not null, worker text not null,
+        lease_until timestamptz not null, not_before timestamptz not null, fence_commit numeric(20, 0) not null,
+        fence_prepare numeric(20, 0) not null, failures integer not null, primary key (process, key, step))`)
     const runner = world.start([board(1)])
     await runner.caughtUp()
     expect(await world.stored('ticket_board')).toMatchObject({
@@ -370,6 +377,8 @@ describe('the state of an older installation', () => {
     const ticket = await ticketNamed('b')
     await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 b'))
     expect(await world.store.head(filter)).toBeDefined()
+    expect((await world.pool.query(columnsOfClaims)).rows).toEqual(claims)
+    expect((await world.pool.query(`select from pg_indexes where indexname = 'failing_claims'`)).rows).toHaveLength(1)
   })
 })
 
