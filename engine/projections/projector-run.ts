@@ -9,31 +9,18 @@ export interface ProjectorRun {
   readonly projector: Projector
   state: ProjectorState
   /** This instance has written up to here. */
-  position: Position | undefined
-  failure: ProjectionFailure | undefined
+  position?: Position | undefined
+  failure?: ProjectionFailure | undefined
   /** Set while this instance feeds it. */
-  member: Member | undefined
+  member?: Member | undefined
   /** Id of the copy that this instance runs, or ran last. */
-  copyId: string | undefined
+  copyId?: string | undefined
   /** Set while a copy of this version is filled and an older one serves. */
-  upgrading: AbortController | undefined
+  upgrading?: AbortController | undefined
   /** That copy could not be filled. It is not tried again until an operator resumes it. */
   hasFailedUpgrade: boolean
   /** The version that another instance serves, once it was logged. */
-  foreign: number | undefined
-}
-
-export function newRun(projector: Projector): ProjectorRun {
-  const nothing = {
-    position: undefined,
-    failure: undefined,
-    member: undefined,
-    copyId: undefined,
-    upgrading: undefined,
-    hasFailedUpgrade: false,
-    foreign: undefined,
-  }
-  return { projector, state: 'standby', ...nothing }
+  foreign?: number | undefined
 }
 
 /** Whether the run is still catching up. Stopped and failed runs, and those of other instances, do not count. */

@@ -22,7 +22,7 @@ import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { RetryingWriter, type PartOfMember } from './retrying-writer.ts'
-import { newRun, isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
+import { isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
@@ -70,7 +70,7 @@ export class ProjectionRunner {
     for (const projector of options.projectors) {
       assertNames(projector)
       if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
-      this.#runs.set(projector.name, newRun(projector))
+      this.#runs.set(projector.name, { projector, state: 'standby', hasFailedUpgrade: false })
     }
     const { pool, writePool = pool, logger, eventStore, filter, skips, gatherMs, tracer = noTracer } = options
     const writes = {
