@@ -179,18 +179,8 @@ interface ColumnValues {
   bytea: Sealed
 }
 
-/** Type that a query returns: instants as RFC 3339 text, bigint and numeric as text. */
-interface ViewValues {
-  uuid: string
-  text: string
-  integer: number
-  bigint: string
-  numeric: string
-  boolean: boolean
-  timestamptz: string
-  jsonb: unknown
-  bytea: Sealed
-}
+/** Type that a query returns: the same, with bigint and numeric as text only. */
+type ViewValues = Omit<ColumnValues, 'bigint' | 'numeric'> & Readonly<Record<'bigint' | 'numeric', string>>
 
 type Columns<T extends Table> = T['columns']
 type Declared<C extends Column, Values extends Record<ColumnType, unknown>> = C extends ColumnType
