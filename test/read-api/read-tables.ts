@@ -3,13 +3,15 @@ import { identifierKeyOf } from '../../contracts/clinical/identifier-key.ts'
 import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problems.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { readModels } from '../../projections/registry.ts'
 import { partOf, writeBatch } from '../../engine/projections/batch-writer.ts'
-import { ensureRuntimeSchema, prepareProjector } from '../../engine/projections/schema.ts'
-import { inTransaction } from '../../platform/database/transaction.ts'
+import type { Projector } from '../../engine/projections/projector.ts'
+import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
+import { emptyProjectors } from '../support/empty-projectors.ts'
 import { givenKey, recorded, type GivenEvent } from '../support/given-projector.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { ids, patientFact, reservationFact } from '../streams/facts.ts'
@@ -20,6 +22,8 @@ export const otherOrg = ids.otherOrg
 export interface ReadTables {
   readonly pool: Pool
   readonly vault: typeof givenVault
+  /** Then the tables contain the rows of these facts alone. */
+  replaceRows(events: readonly GivenEvent[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -46,20 +50,26 @@ function claimsOf(events: readonly GivenEvent[]): GivenEvent[] {
   })
 }
 
-/** The tables of every read model after these facts. */
-export async function openReadTables(events: readonly GivenEvent[]): Promise<ReadTables> {
+/** The tables of these read models after these facts. */
+export async function openReadTables(
+  events: readonly GivenEvent[],
+  projectors: readonly Projector[] = readModels,
+): Promise<ReadTables> {
   const database = await freshDatabase()
   // Some tests write megabytes in one batch.
   const pool = createPool({ url: database.url, max: 4, statementTimeoutMs: 120_000 })
   await ensureRuntimeSchema(pool)
-  const stored = recorded([...events, ...claimsOf(events)])
-  for (const projector of readModels) {
-    const { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
-    await writeBatch(pool, [partOf(projector, stored, position, stored.at(-1)?.position ?? position)])
+  const replaceRows: ReadTables['replaceRows'] = async (facts) => {
+    const stored = recorded([...facts, ...claimsOf(facts)])
+    const end = stored.at(-1)?.position ?? startOfLog
+    await emptyProjectors(pool, projectors)
+    for (const projector of projectors) await writeBatch(pool, [partOf(projector, stored, startOfLog, end)])
   }
+  await replaceRows(events)
   return {
     pool,
     vault: givenVault,
+    replaceRows,
     close: async () => {
       await pool.end()
       await database.drop()

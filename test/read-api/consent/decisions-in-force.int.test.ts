@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { consentRecordsProjector } from '../../../projections/consent/consent-records.projector.ts'
+import { consentTypesProjector } from '../../../projections/consent/consent-types.projector.ts'
 import { listDecisions, listDecisionsInForce } from '../../../read-api/consent/queries.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { at, consentFact, consentTypeFact, ids } from '../../streams/facts.ts'
@@ -6,7 +8,10 @@ import type { GivenEvent } from '../../support/given-projector.ts'
 import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
 
 let tables: ReadTables
-afterEach(() => tables.close())
+beforeAll(async () => {
+  tables = await openReadTables([], [consentRecordsProjector, consentTypesProjector])
+})
+afterAll(() => tables.close())
 
 const id = (group: string, number: number) => `00000000-0000-4000-8${group}00-${String(number).padStart(12, '0')}`
 const stream = consentTypes.of(ids.org, ids.consentType).stream
@@ -35,7 +40,7 @@ function decided(decision: 'granted' | 'denied' | 'withdrawn', recordedAt: numbe
 }
 
 async function given(...events: readonly GivenEvent[]): Promise<void> {
-  tables = await openReadTables([{ ...consentTypeFact('ConsentTypeCreated'), stream }, ...events])
+  await tables.replaceRows([{ ...consentTypeFact('ConsentTypeCreated'), stream }, ...events])
 }
 
 async function decisionsInForce({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {

@@ -1,12 +1,16 @@
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { consentRecordsProjector } from '../../../projections/consent/consent-records.projector.ts'
 import { latestDecisions } from '../../../read-api/consent/queries.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import { at, consentFact, ids } from '../../streams/facts.ts'
 import { openReadTables, org, otherOrg, type ReadTables } from '../read-tables.ts'
 
 let tables: ReadTables
-afterEach(() => tables.close())
+beforeAll(async () => {
+  tables = await openReadTables([], [consentRecordsProjector])
+})
+afterAll(() => tables.close())
 
 let next = 0
 /** The next decision in the patient's stream. */
@@ -23,7 +27,7 @@ function decided(
 }
 
 async function latest(...decisions: ReturnType<typeof decided>[]) {
-  tables = await openReadTables(decisions)
+  await tables.replaceRows(decisions)
   return latestAsOf(null)
 }
 
@@ -106,7 +110,5 @@ it('is the one that the fold of the patient has, after any decisions', async () 
       return record === undefined ? [] : [[code, record.decision]]
     })
     expect(Object.fromEntries(folded), JSON.stringify(decisions)).toEqual(stored)
-    await tables.close()
   }
-  await latest()
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { publishedKeys, webhookKeysRoute } from '../../../read-api/webhooks/keys-route.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { at, ids } from '../../streams/facts.ts'
@@ -25,6 +26,7 @@ beforeAll(async () => {
       fact('WebhookSubscribed', { subscriptionId: ids.claim, publicKey: named('deleted-key') }),
       fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }),
     ].map((event) => ({ ...event, stream: 'subscriptions' })),
+    [webhookSubscriptionsProjector],
   )
   const deps = { pool: tables.pool, now: () => now }
   t = await startApplication({
