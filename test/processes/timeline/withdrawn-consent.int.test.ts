@@ -50,14 +50,9 @@ async function endsFor(analysis: Analysis, ending: object, story: readonly strin
   expect(await reviewOf(given, analysis)).toMatchObject({ result: null, lesions: [] })
 }
 
-type Refusal = 'withdrawn' | 'denied'
-
-async function decidedDuring(
-  decision: Refusal,
-  call: 'createCase' | 'sendImage' | 'process',
-  story: readonly string[],
-): Promise<void> {
-  await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
+/** A withdrawal while the provider answers a call. */
+async function withdrawnDuring(call: 'createCase' | 'sendImage' | 'process', story: readonly string[]): Promise<void> {
+  await given.open({ deps: after(call, () => decideConsent(given.world, 'withdrawn')) })
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runUntilIdle()
   const ending = call === 'process' ? await endingOf(given, analysis) : failed
@@ -66,19 +61,10 @@ async function decidedDuring(
   await endsFor(analysis, ending, story)
 }
 
-// They differ only in the recorded decision, so the other moments need one of them.
-describe.each(['withdrawn', 'denied'] as const)('consent %s', (decision) => {
-  it('before the start: the provider is not called', async () => {
-    await given.open()
-    const analysis = await submitAnalysis(given.world)
-    await decideConsent(given.world, decision)
-    await endsFor(analysis, failed, [])
-  })
-
-  it('during the call of process: no call follows', () =>
-    decidedDuring(decision, 'process', ['case', 'image', 'process']))
-
-  it('during the poll that returns the result: nothing of it is kept', async () => {
+// They differ only in the recorded decision. The other moments have a withdrawal.
+it.each(['withdrawn', 'denied'] as const)(
+  'consent %s during the poll that returns the result: nothing of it is kept',
+  async (decision) => {
     const stored: string[] = []
     let analysis: Analysis | undefined
     const isCancelled = async () => {
@@ -99,10 +85,17 @@ describe.each(['withdrawn', 'denied'] as const)('consent %s', (decision) => {
     await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
     expect(stored).toHaveLength(1)
     await expect(deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
-  })
-})
+  },
+)
 
 describe('a withdrawal of consent', () => {
+  it('before the start: the provider is not called', async () => {
+    await given.open()
+    const analysis = await submitAnalysis(given.world)
+    await decideConsent(given.world, 'withdrawn')
+    await endsFor(analysis, failed, [])
+  })
+
   it('while the consent service is unavailable at the start: the provider is not called', async () => {
     await given.open()
     given.world.services.consent = null
@@ -118,7 +111,8 @@ describe('a withdrawal of consent', () => {
   it.each([
     ['createCase', ['case']],
     ['sendImage', ['case', 'image']],
-  ] as const)('during the call of %s: no call follows', (call, story) => decidedDuring('withdrawn', call, story))
+    ['process', ['case', 'image', 'process']],
+  ] as const)('during the call of %s: no call follows', withdrawnDuring)
 
   it('while the result is awaited: no poll follows', async () => {
     await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
