@@ -108,11 +108,8 @@ export async function closeOwn(): Promise<void> {
  * both give the same rows. Returns the rows, with instants as RFC 3339.
  */
 export async function rowsAfter(projector: Projector, events: readonly RecordedEvent[]): Promise<Rows> {
-  own ??= openOwn()
-  const { pool } = await own
-  const together = await projectInto(pool, projector, [events])
+  const together = await rowsAfterBatch(projector, events)
   const oneByOne = await projectInto(
-    pool,
     projector,
     events.map((event) => [event]),
   )
@@ -124,11 +121,14 @@ export async function rowsAfter(projector: Projector, events: readonly RecordedE
   return together
 }
 
-async function projectInto(
-  pool: Pool,
-  projector: Projector,
-  batches: readonly (readonly RecordedEvent[])[],
-): Promise<Rows> {
+/** The rows after one batch with these events, which is far faster for a long history. */
+export async function rowsAfterBatch(projector: Projector, events: readonly RecordedEvent[]): Promise<Rows> {
+  return projectInto(projector, [events])
+}
+
+async function projectInto(projector: Projector, batches: readonly (readonly RecordedEvent[])[]): Promise<Rows> {
+  own ??= openOwn()
+  const { pool } = await own
   await emptyProjectors(pool, [projector])
   let position = startOfLog
   for (const batch of batches) {
