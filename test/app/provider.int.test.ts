@@ -1,14 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at } from '../../app/demo/members.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../support/in-process-platform.ts'
 import { assessmentBody, consentedPatient, endOf, photograph, requestAssessment } from '../support/main-job.ts'
 import { waitFor } from '../support/platform.ts'
-import { startUnmarkedProvider } from '../support/unmarked-provider.ts'
-
-const closers: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
 
 let simulated: InProcessPlatform
 beforeAll(async () => {
@@ -52,17 +46,4 @@ test('beyond the number of places a review stays pending, and /health warns unti
   await provider.reset()
   for (const id of ids) expect(await endOf(api, id)).toMatchObject({ status: 'completed' })
   expect(await guards()).toEqual({ name: 'ai_review_guards', status: 'ok' })
-})
-
-test('a processor logs out at the provider when it stops', async () => {
-  const unmarked = await startUnmarkedProvider()
-  closers.push(() => unmarked.close())
-  const running = await startInProcessPlatform({ ...unmarked.env, PROVIDER_NAME: 'dermatology' })
-  const { platform, api, terms } = running
-  const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
-  expect(await endOf(api, id)).toMatchObject({ status: 'completed', result: { ai_provider: 'dermatology' } })
-  expect(platform.credentials.provider_url).toBe(unmarked.env.PROVIDER_BASE_URL)
-  expect(at((await api.call('/health')).body, 'checks')).toContainEqual({ name: 'provider', status: 'ok' })
-  await running.close()
-  expect((await unmarked.provider.story()).at(-1)).toBe('logout 200')
 })

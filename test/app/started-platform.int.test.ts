@@ -12,10 +12,20 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { newContext, openTestStore } from '../engine/store/fixtures.ts'
 import { userFact } from '../streams/user-facts.ts'
-import { textAt } from '../../app/demo/members.ts'
+import { at, textAt } from '../../app/demo/members.ts'
 import { runPlatform } from '../end-to-end/backup/backup-command.ts'
-import { requestToken } from '../support/raw-api.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  photograph,
+  requestAssessment,
+} from '../support/main-job.ts'
+import { fastSettings } from '../support/platform.ts'
+import { createApiClient, requestToken } from '../support/raw-api.ts'
 import { freshDatabases, type FreshDatabases } from '../support/postgres.ts'
+import { startUnmarkedProvider, type UnmarkedProvider } from '../support/unmarked-provider.ts'
 
 const logger = createLogger({ level: 'silent' })
 
@@ -35,13 +45,15 @@ const graceful = createGracefulStop({ logger })
 let platform: RunningPlatform
 let dataDir: string
 let database: FreshDatabases
+let unmarked: UnmarkedProvider
 
 beforeAll(async () => {
   let port: number
-  ;[dataDir, port, database] = await Promise.all([
+  ;[dataDir, port, database, unmarked] = await Promise.all([
     mkdtemp(join(tmpdir(), 'started-platform-')),
     freePort(),
     freshDatabases(),
+    startUnmarkedProvider(),
   ])
   // Each part registers its own end as soon as it begins.
   const stop: GracefulStop = {
@@ -55,6 +67,9 @@ beforeAll(async () => {
     },
   }
   const env = {
+    ...fastSettings,
+    ...unmarked.env,
+    PROVIDER_NAME: 'dermatology',
     PLATFORM_DATA_DIR: dataDir,
     PORT: String(port),
     DATABASE_URL: database.url,
@@ -65,6 +80,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   const code = await graceful.stop()
+  await unmarked.close()
   await database.drop()
   await rm(dataDir, { recursive: true, force: true })
   expect(code).toBe(0)
@@ -115,4 +131,17 @@ it('states in memory are dropped when another process has erased a user', async 
   const end = userFact('UserKeyDestroyed', { userId })
   await other.append(user, 0n, [end], newContext())
   await expect.poll(() => store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
+})
+
+it('completes reviews of a provider that is no simulator, under its name, and logs out there when it stops', async () => {
+  const { base_url: baseUrl, org_id: org, provider_url: providerUrl, clients } = platform.credentials
+  const { body } = await requestToken(baseUrl, clients[0] ?? { client_id: '', client_secret: '' })
+  const api = createApiClient(baseUrl, textAt(body, 'access_token'))
+  const patientId = await consentedPatient(api, await createConsentTerms(api, org))
+  const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
+  expect(await endOf(api, id)).toMatchObject({ status: 'completed', result: { ai_provider: 'dermatology' } })
+  expect(providerUrl).toBe(unmarked.env.PROVIDER_BASE_URL)
+  expect(at((await api.call('/health')).body, 'checks')).toContainEqual({ name: 'provider', status: 'ok' })
+  expect(await graceful.stop()).toBe(0)
+  expect((await unmarked.provider.story()).at(-1)).toBe('logout 200')
 })
