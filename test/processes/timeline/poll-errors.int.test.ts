@@ -1,20 +1,30 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { FaultControl } from '../../../embedded/provider/controls.ts'
 import { startOutsideServer, type OutsideServer, type Reply } from '../../support/process-world.ts'
-import { endingOf, pollInstants, reviewEventsOf, submitAnalysis } from './analyses.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
+import { endingOf, pollInstants, reviewEventsOf, submitAnalysis, type Ending } from './analyses.ts'
 import { givenTimeline } from './given-timeline.ts'
 
 type Answered = Reply | 'cut' | 'hang'
 
+/** The answers of the test to the next polls of one review, and connections and a circuit for these polls only. */
+interface Script {
+  readonly answers: ((now: Date) => Answered)[]
+  readonly deps: ProcessDependencies
+}
+
 const given = givenTimeline()
-/** A provider that answers each poll with the next of these, with the limits of the test. */
-let answers: ((now: Date) => Answered)[]
+/** The scripts by the provider's case. */
+const scripts = new Map<number, Script>()
+/** A provider that answers each poll with the next answer of its script. */
 let flaky: OutsideServer
 
 beforeAll(async () => {
   flaky = await startOutsideServer(({ route }) => {
     if (route === 'POST /api5/login') return { status: 200, headers: { authorization: 'session' } }
-    const answer = answers.shift()?.(given.world.now())
+    const [, providerCaseId] = /^GET \/api5\/case\/(\d+)\/result$/.exec(route) ?? []
+    const answer = scripts.get(Number(providerCaseId))?.answers.shift()?.(given.world.now())
     return answer === undefined || answer === 'hang' ? new Promise<never>(() => undefined) : answer
   })
 })
@@ -23,6 +33,8 @@ afterAll(() => flaky.close())
 interface Story {
   readonly what: string
   readonly answers?: readonly ((now: Date) => Answered)[]
+  readonly stepTimeoutMs?: number
+  /** Faults of the simulator. They do not name a case, so this story needs a timeline of its own. */
   readonly faults?: readonly Partial<FaultControl>[]
   /** Seconds after `process`. */
   readonly polls: readonly number[]
@@ -78,7 +90,14 @@ const stories: readonly Story[] = [
     end: completed,
   },
   { what: 'a connection that is cut', answers: [() => 'cut'], polls: [5, 10], deferred: [[1, null]], end: completed },
-  { what: 'no answer in time', answers: [() => 'hang'], polls: [5, 10], deferred: [[1, null]], end: completed },
+  {
+    what: 'no answer in time',
+    answers: [() => 'hang'],
+    stepTimeoutMs: 400,
+    polls: [5, 10],
+    deferred: [[1, null]],
+    end: completed,
+  },
   {
     what: 'a body that is no JSON',
     faults: [{ call: 'result', status: 200, body: 'no JSON' }],
@@ -128,26 +147,62 @@ const endings = {
   provider_result_timeout: 'ANALYSIS_TIMEOUT',
 }
 
-it.each(stories)('$what to a poll', async (story) => {
-  answers = [...(story.answers ?? [])]
-  const unreliable = given.world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs: 400 })
-  // The simulator answers the start, and each poll without an answer of the test.
-  const result: typeof unreliable.provider.result = (...call) =>
-    (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
-  await given.open({ deps: { ...given.world.deps, provider: { ...given.world.deps.provider, result } } })
-  const analysis = await submitAnalysis(given.world)
-  await given.timeline.runUntilIdle()
-  await given.world.provider.fault(...(story.faults ?? []))
-  await given.timeline.runFor(3 * 3600)
+interface Outcome {
+  readonly events: readonly AiReviewEvent[]
+  readonly ending: Ending
+}
 
-  const events = await reviewEventsOf(given, analysis)
+/** Runs stories beside each other, each with its own analysis, for three hours. */
+async function play(told: readonly Story[]): Promise<ReadonlyMap<Story, Outcome>> {
+  const { world } = given
+  scripts.clear()
+  // The simulator answers the start, and each poll without an answer of the test.
+  const result: typeof world.deps.provider.result = (providerCaseId, ...call) => {
+    const script = scripts.get(providerCaseId)
+    const { provider } = script !== undefined && script.answers.length > 0 ? script.deps : world.deps
+    return provider.result(providerCaseId, ...call)
+  }
+  await given.open({ deps: { ...world.deps, provider: { ...world.deps.provider, result } } })
+  const analyses = []
+  for (const story of told) analyses.push({ story, analysis: await submitAnalysis(world) })
+  await given.timeline.runUntilIdle()
+  for (const { story, analysis } of analyses) {
+    const { answers = [], stepTimeoutMs = world.configuration.stepTimeoutMs } = story
+    scripts.set(providerCaseOf(await reviewEventsOf(given, analysis)), {
+      answers: [...answers],
+      deps: world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs }),
+    })
+  }
+  await world.provider.fault(...told.flatMap(({ faults = [] }) => faults))
+  await given.timeline.runFor(3 * 3600)
+  const outcomes = new Map<Story, Outcome>()
+  for (const { story, analysis } of analyses)
+    outcomes.set(story, { events: await reviewEventsOf(given, analysis), ending: await endingOf(given, analysis) })
+  return outcomes
+}
+
+function providerCaseOf(events: readonly AiReviewEvent[]): number {
+  for (const event of events) if (event.type === 'AiReviewProviderCaseCreated') return event.data.providerCaseId
+  throw new Error('the review has no case at the provider')
+}
+
+let together: Promise<ReadonlyMap<Story, Outcome>> | undefined
+
+it.each(stories)('$what to a poll', async (story) => {
+  // Each timeline costs a second of processor time, so all stories without faults of the simulator share one.
+  const outcomes = await (story.faults === undefined
+    ? (together ??= play(stories.filter(({ faults }) => faults === undefined)))
+    : play([story]))
+  const outcome = outcomes.get(story)
+  if (outcome === undefined) throw new Error('the story was not told')
+  const { events } = outcome
   expect(pollInstants(events)).toEqual(story.polls)
   const deferred = events.flatMap((event) =>
     event.type === 'AiReviewPollDeferred' ? [[event.data.attemptCount, event.data.upstreamStatus]] : [],
   )
   expect(deferred).toEqual(story.deferred)
   expect(events.at(-1)).toMatchObject(story.end)
-  const { classification, ...ending } = await endingOf(given, analysis)
+  const { classification, ...ending } = outcome.ending
   const sent = classification === null ? 'completed' : endings[classification as keyof typeof endings]
   expect(ending).toEqual({
     assessment: [sent],
