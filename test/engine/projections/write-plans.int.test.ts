@@ -7,7 +7,7 @@ import { recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { opened, renamed, ticketBoard, type TicketEvent } from './tickets.ts'
 
-const grown = 50_000
+const grown = 5_000
 
 let database: FreshDatabase
 /** One connection with countable reads, which keeps its prepared statements. */
