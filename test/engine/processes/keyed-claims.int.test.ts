@@ -242,7 +242,7 @@ describe('the next due row', () => {
 
 describe('a key whose receiver is dead', () => {
   it('costs the same however long its queue is', async () => {
-    await fill('dead', 100_000, at(-60_000))
+    await fill('dead', 10_000, at(-60_000))
     await fill('a', 3)
     await fill('b', 3)
     await fill('dead-later', 1, at(60_000))
@@ -264,11 +264,11 @@ describe('a key whose receiver is dead', () => {
     expect(await readsOf(() => claimsOf().nextDue(now, paused))).toBeLessThan(1_000)
     expect(
       await readsOf(() => pool.query('select count(*) from errand_list.todo where payload is not null')),
-    ).toBeGreaterThan(100_000)
+    ).toBeGreaterThan(10_000)
   })
 
   it('costs no more if the planner expects one of many short queues', async () => {
-    await fill('dead', 100_000, at(-60_000))
+    await fill('dead', 20_000, at(-60_000))
     await pool.query(
       `insert into errand_list.todo (key, step, due_at, payload, lane)
        select 'small' || n || '-1', 'run', $1::timestamptz - interval '1 minute', '{}', 'small' || n from generate_series(1, 500) n`,
