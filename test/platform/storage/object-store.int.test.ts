@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
 import { connectObjectStore, type ListedObject, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { Problem } from '../../../platform/http/problems.ts'
 import { OutsideCalls } from '../../../platform/outbound/outside-calls.ts'
@@ -212,20 +214,41 @@ test('a source that breaks off is restarted at most twice', async () => {
   expect(await objects.head('images/broken')).toBeUndefined()
 })
 
-test('objects with a common prefix are listed, page after page', async () => {
+test('objects with a common prefix are listed', async () => {
   const before = Date.now() - 1_000
-  const keys = Array.from({ length: 1_005 }, (_, index) => `staging/part/0/${String(index).padStart(4, '0')}`)
-  const waiting = [...keys]
-  const putNext = async (): Promise<void> => {
-    for (let key = waiting.pop(); key !== undefined; key = waiting.pop())
-      await objects.put(key, Buffer.from('x'), 'image/png')
-  }
-  await Promise.all(Array.from({ length: 20 }, putNext))
-  await objects.put('staged/elsewhere', Buffer.from('x'), 'image/png')
+  const keys = ['staging/part/0/a', 'staging/part/0/b', 'staging/part/1/a']
+  for (const key of [...keys, 'staged/elsewhere']) await objects.put(key, Buffer.from('x'), 'image/png')
   const found = await listed(objects, 'staging/')
   expect(found.map(({ key }) => key).toSorted()).toEqual(keys)
   for (const { modifiedAt } of found) expect(modifiedAt.getTime()).toBeGreaterThan(before)
   expect(await listed(objects, 'nothing/')).toEqual([])
+})
+
+// A store of its own, because the stand-in has pages of 1,000 objects. `many-objects.int` lists more than one of them.
+test('objects are listed page after page', async () => {
+  const pages = [['staging/a', 'staging/b'], ['staging/c', 'staging/d'], ['staging/e']]
+  const asked: (string | null)[] = []
+  const paged = createHttpServer(({ url }, response) => {
+    const token = new URL(url ?? '', 'http://store').searchParams.get('continuation-token')
+    asked.push(token)
+    const page = Number(token ?? '0')
+    const contents = (pages[page] ?? []).map(
+      (key) => `<Contents><Key>${key}</Key><LastModified>2030-01-01T00:00:00.000Z</LastModified></Contents>`,
+    )
+    const next = page + 1 < pages.length ? `<NextContinuationToken>${page + 1}</NextContinuationToken>` : ''
+    response.writeHead(200, { 'content-type': 'application/xml' })
+    response.end(`<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`)
+  })
+  const endpoint = `http://127.0.0.1:${await listenOnLoopback(paged, 'object store', 0)}`
+  const store = connectObjectStore({ endpoint, region, bucket, ...account, now: () => new Date() })
+  try {
+    const modifiedAt = new Date('2030-01-01T00:00:00.000Z')
+    expect(await listed(store, 'staging/')).toEqual(pages.flat().map((key) => ({ key, modifiedAt })))
+    expect(asked).toEqual([null, '1', '2'])
+  } finally {
+    store.close()
+    paged.close()
+  }
 })
 
 test('every call to an unavailable store reports it', async () => {
@@ -370,19 +393,4 @@ test('uploads that a crash left are ended, and no others', async () => {
   expect(await codeOf(gone.putParts('a', pieces(Buffer.from('a'), 1), 'a/b', new AbortController().signal))).toBe(
     'object-store-unavailable',
   )
-})
-
-test('of a long stream only a few parts are in memory', async () => {
-  const chunk = randomBytes(1_000_000)
-  let most = 0
-  const before = process.memoryUsage().arrayBuffers
-  async function* long(): AsyncGenerator<Uint8Array> {
-    for (let count = 0; count < 250; count += 1) {
-      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
-      yield chunk
-    }
-  }
-  const { bytes } = await objects.putParts('exports/long', long(), 'application/zip', new AbortController().signal)
-  expect(bytes).toBe(250_000_000)
-  expect(most).toBeLessThan(150_000_000)
 })
