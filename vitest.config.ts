@@ -31,6 +31,8 @@ const long = [
   'test/containers/*.int.test.ts',
   'test/docs/{examples.unit,tours.e2e}.test.ts',
   'test/embedded/**/*.test.ts',
+  'test/embedded/postgres/{start-postgres,unprivileged}.int.test.ts',
+  'test/engine/{projections,relay,store}/killed-node.int.test.ts',
   'test/examples/**/*.test.ts',
   'test/platform/templates/rendering-turns.unit.test.ts',
   'test/platform/vault/destroyed-keys.int.test.ts',

@@ -7,7 +7,6 @@ import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../engine/projections/runner-options.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
-import { embeddedEventStore } from 'embedded-eventstore/testing'
 import { readRows } from '../../support/given-projector.ts'
 import { breakConnections, freshDatabase } from '../../support/postgres.ts'
 import {
@@ -15,7 +14,6 @@ import {
   emptyDatabase,
   filter,
   opened,
-  openTicketStore,
   renamed,
   say,
   silentLogger,
@@ -316,27 +314,5 @@ describe('the projection runner', () => {
         logger: silentLogger,
       }),
     ).toThrow('two projectors')
-  })
-})
-
-describe('a runner on a node that is killed', () => {
-  it('loses no event and processes none twice', async () => {
-    const own = await embeddedEventStore()
-    const ownStore = await openTicketStore(own.url)
-    try {
-      const runner = start([ticketBoard, ticketCounts], { eventStore: ownStore })
-      await say(ownStore, 'ticket-1', opened('1'))
-      await runner.caughtUp()
-      for (let round = 0; round < 3; round += 1) {
-        await say(ownStore, 'ticket-1', renamed('1', `round ${round}`))
-        await own.restart()
-      }
-      await eventually(async () => expect(await titles(ticketBoard)).toEqual({ 1: 'round 2' }))
-      expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(4)
-      await Promise.all(runners.splice(0).map((each) => each.close()))
-    } finally {
-      await ownStore.close()
-      await own.stop()
-    }
   })
 })
