@@ -32,6 +32,7 @@ const long = [
   'test/docs/{examples.unit,tours.e2e}.test.ts',
   'test/embedded/**/*.test.ts',
   'test/embedded/postgres/{start-postgres,unprivileged}.int.test.ts',
+  'test/app/event-store-restarts.int.test.ts',
   'test/engine/{projections,relay,store}/killed-node.int.test.ts',
   'test/examples/**/*.test.ts',
   'test/platform/templates/rendering-turns.unit.test.ts',

@@ -1,9 +1,8 @@
 import {
-  AccessDeniedError,
   BACKWARDS,
   END,
+  type EventStoreDBClient,
   binaryEvent,
-  EventStoreDBClient,
   START,
   eventTypeFilter,
   jsonEvent,
@@ -12,85 +11,25 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client'
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js'
-import type { EventStoreNode } from 'embedded-eventstore'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { get } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../embedded/children/free-port.ts'
-import { startEmbeddedEventStore } from '../../app/embedded-event-store.ts'
-import { loadConfiguration } from '../../platform/configuration/configuration.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
+import { channel, ConsumerNode, first, foreign, noted, outcome, patient, platformPassword } from './consumer-node.ts'
 
-const passwords: Readonly<Record<string, string>> = {
-  billing: 'p@ss:w/rd?&#% ö-of-billing',
-  lab: '0123456789abcdef-of-lab',
-}
-const platformPassword = 'a password of the platform'
-const [channel, foreign, patient] = ['assessment.events', 'clinic.events', 'patient-1'] as const
 const group = 'billing'
-
-let dataDir = ''
-let port = 0
-let node: EventStoreNode
-let clients = new Map<string, EventStoreDBClient>()
-
-async function start(consumers: readonly string[], foreignChannels = foreign as string): Promise<void> {
-  const configuration = loadConfiguration({
-    PLATFORM_DATA_DIR: dataDir,
-    FOREIGN_CHANNELS: foreignChannels,
-    EVENTSTORE_CONSUMERS: consumers.map((login) => `${login}:${encodeURIComponent(passwords[login] ?? '')}`).join(),
-  })
-  node = await startEmbeddedEventStore({ configuration, port, password: platformPassword })
-}
-
-async function stop(): Promise<void> {
-  for (const client of clients.values()) await client.dispose()
-  clients = new Map()
-  await node.stop()
-}
-
-function as(login: string, password = passwords[login] ?? platformPassword): EventStoreDBClient {
-  const account = `${encodeURIComponent(login)}:${encodeURIComponent(password)}`
-  const client =
-    clients.get(account) ?? EventStoreDBClient.connectionString(node.url.replace(/\/\/[^@]*@/, `//${account}@`))
-  clients.set(account, client)
-  return client
-}
+const consumers = ConsumerNode.ofThisFile()
+const as = (login: string) => consumers.as(login)
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'consumers-'))
-  port = await freePort()
-  await start(['billing', 'lab'])
-  for (const stream of [channel, foreign, patient]) await as('platform').appendToStream(stream, [noted(0), noted(1)])
   await as('platform').createPersistentSubscriptionToStream(channel, group, fromTheStart)
   await as('platform').createPersistentSubscriptionToStream(patient, group, fromTheStart)
   await as('platform').createPersistentSubscriptionToAll(group, persistentSubscriptionToAllSettingsFromDefaults())
 })
 
-afterAll(async () => {
-  await stop()
-  await rm(dataDir, { recursive: true, force: true })
-})
-
 const fromTheStart = persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: 'start' })
-const noted = (n: number) => jsonEvent({ type: 'Noted', data: { n } })
 const link = (target: string) => binaryEvent({ type: '$>', data: Buffer.from(target) })
-
-/** The first event of a read or of a subscription, which ends then. */
-async function first(reading: AsyncIterable<unknown> & { unsubscribe?(): Promise<void> }): Promise<unknown> {
-  const { value } = await reading[Symbol.asyncIterator]().next()
-  await reading.unsubscribe?.()
-  return value
-}
-
-async function outcome(call: Promise<unknown>): Promise<unknown> {
-  return call.then(
-    () => 'granted',
-    (error: unknown) => (error instanceof AccessDeniedError ? 'denied' : error),
-  )
-}
 
 type Call = (client: EventStoreDBClient) => Promise<unknown>
 
@@ -147,7 +86,7 @@ const denied: Readonly<Record<string, Call>> = {
   'writing a link to a channel': (client) => client.appendToStream(channel, link(`0@${patient}`)),
   'an append of its own call': (client) =>
     client.appendToStream(channel, noted(9), {
-      credentials: { username: 'billing', password: passwords['billing'] ?? '' },
+      credentials: { username: 'billing', password: consumers.passwords['billing'] ?? '' },
     }),
   'making a group': (client) => client.createPersistentSubscriptionToStream(channel, 'another', fromTheStart),
   'making a group on the log': (client) =>
@@ -202,16 +141,16 @@ test('a consumer acknowledges and parks messages; the operator replays them', as
 
 /** The status of a request to the node. */
 async function statusOf(path: string, auth: string, method = 'GET'): Promise<unknown> {
-  const ca = await readFile(new URL(node.url).searchParams.get('tlsCAFile') ?? '')
+  const ca = await readFile(new URL(consumers.url).searchParams.get('tlsCAFile') ?? '')
   return new Promise((resolve, reject) => {
-    get(`https://localhost:${port}${path}`, { ca, agent: false, auth, method }, (response) => {
+    get(`https://localhost:${consumers.port}${path}`, { ca, agent: false, auth, method }, (response) => {
       resolve(response.resume().statusCode)
     }).on('error', reject)
   })
 }
 
 test('a consumer gets no figures, and there is nothing else by HTTP', async () => {
-  const billing = `billing:${passwords['billing']}`
+  const billing = `billing:${consumers.passwords['billing']}`
   expect(await statusOf('/stats', billing)).toBe(403)
   expect(await statusOf('/stats', `platform:${platformPassword}`)).toBe(200)
   for (const path of [
@@ -233,8 +172,8 @@ test.each([
   'monitoring.Monitoring/Stats',
   'projections.Projections/Create',
 ])('%s does not exist, for the platform neither', async (path) => {
-  const ca = await readFile(new URL(node.url).searchParams.get('tlsCAFile') ?? '')
-  const client = new Client(`localhost:${port}`, credentials.createSsl(ca))
+  const ca = await readFile(new URL(consumers.url).searchParams.get('tlsCAFile') ?? '')
+  const client = new Client(`localhost:${consumers.port}`, credentials.createSsl(ca))
   const metadata = new Metadata()
   metadata.set('authorization', `Basic ${Buffer.from(`platform:${platformPassword}`).toString('base64')}`)
   const same = (bytes: Buffer) => bytes
@@ -248,86 +187,16 @@ test.each([
 })
 
 test('the certificate is readable for other users of the machine, and nothing else in the folder', async () => {
-  const modeOf = async (path: string) => ((await stat(join(dataDir, path))).mode & 0o777).toString(8)
-  expect(new URL(node.url).searchParams.get('tlsCAFile')).toBe(join(dataDir, 'certificates/eventstore.pem'))
+  const modeOf = async (path: string) => ((await stat(join(consumers.dataDir, path))).mode & 0o777).toString(8)
+  expect(new URL(consumers.url).searchParams.get('tlsCAFile')).toBe(
+    join(consumers.dataDir, 'certificates/eventstore.pem'),
+  )
   expect([await modeOf('.'), await modeOf('certificates'), await modeOf('certificates/eventstore.pem')]).toEqual([
     '711',
     '755',
     '644',
   ])
-  expect(await readdir(join(dataDir, 'certificates'))).toEqual(['eventstore.pem'])
-  const others = (await readdir(dataDir)).filter((name) => name !== 'certificates')
+  expect(await readdir(join(consumers.dataDir, 'certificates'))).toEqual(['eventstore.pem'])
+  const others = (await readdir(consumers.dataDir)).filter((name) => name !== 'certificates')
   for (const name of others) expect([name, await modeOf(name)]).toEqual([name, '700'])
-})
-
-/** Data of the newest metadata of a stream. */
-async function metadataOf(stream: string): Promise<unknown> {
-  return (await as('platform').getStreamMetadata(stream)).metadata
-}
-
-describe('after a restart', () => {
-  test('an account that is no longer named is gone, and a new password counts', async () => {
-    await stop()
-    await start(['lab'])
-    expect(await outcome(granted['reading a channel']?.(as('billing')) ?? Promise.resolve())).toBe('denied')
-    expect(await outcome(granted['reading a channel']?.(as('lab')) ?? Promise.resolve())).toBe('granted')
-    const settled = await metadataOf(channel)
-    const newest = async () =>
-      first(as('platform').readStream(`$$${channel}`, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }))
-    const before = await newest()
-    expect(before).toBeDefined()
-    await stop()
-    const former = passwords['lab'] ?? ''
-    const changed = `${former}-changed`
-    Object.assign(passwords, { lab: changed })
-    await start(['lab'])
-    expect(await outcome(first(as('lab', former).readStream(channel)))).toBe('denied')
-    expect(await outcome(first(as('lab').readStream(channel)))).toBe('granted')
-    expect(await metadataOf(channel)).toEqual(settled)
-    expect(await newest()).toEqual(before)
-  })
-
-  test('a foreign channel keeps the writers that an operator named, and other members of metadata stay', async () => {
-    const roles = { readRoles: ['$admins', 'platform'], writeRoles: ['lab'], metaWriteRoles: ['steward'] }
-    await as('platform').setStreamMetadata(foreign, { maxCount: 1_000, note: 'kept', acl: roles })
-    await as('platform').setStreamMetadata(channel, {
-      note: 'kept',
-      acl: { readRoles: ['nobody'], writeRoles: ['lab'] },
-    })
-    await stop()
-    Object.assign(passwords, { billing: 'a new password of billing' })
-    await start(['lab', 'billing'])
-    const owners = ['$admins', 'platform']
-    expect(await metadataOf(foreign)).toEqual({
-      maxCount: 1_000,
-      note: 'kept',
-      acl: {
-        readRoles: owners,
-        writeRoles: [...owners, 'lab'],
-        deleteRoles: owners,
-        metaReadRoles: owners,
-        metaWriteRoles: [...owners, 'steward'],
-      },
-    })
-    expect(await metadataOf(channel)).toMatchObject({
-      note: 'kept',
-      acl: { readRoles: [...owners, 'consumers'], writeRoles: owners },
-    })
-    expect(await outcome(as('lab').appendToStream(foreign, noted(3)))).toBe('granted')
-    expect(await outcome(as('billing').appendToStream(foreign, noted(3)))).toBe('denied')
-  })
-
-  test('without consumers only the platform is left', async () => {
-    await stop()
-    await start([])
-    for (const login of ['lab', 'billing']) expect(await outcome(first(as(login).readStream(channel)))).toBe('denied')
-    expect(await outcome(first(as('platform').readAll()))).toBe('granted')
-  })
-
-  test('a stream of the platform as foreign channel is refused before anybody may write to it', async () => {
-    await stop()
-    await expect(start(['lab'], patient)).rejects.toThrow(`FOREIGN_CHANNELS must not contain ${patient}`)
-    await start(['lab'])
-    expect(await outcome(as('lab').appendToStream(patient, noted(9)))).toBe('denied')
-  })
 })
