@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OauthClientRecord } from '../../../contracts/auth/client.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { openAdminApi, refusalOf, type AdminApi, type Answer } from './admin-api.ts'
+import { raceForSecrets } from './secret-races.ts'
 import { strongKeys, weakKeys } from './weak-keys.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -237,16 +238,5 @@ describe('the secrets of a client', () => {
     expect(types).toEqual(['OauthClientRegistered', 'OauthClientSecretUsed', 'OauthClientSecretUsed'])
   })
 
-  it('of two processes at once: one secret is added, and one remains, in each of 200 rounds', async () => {
-    const { client_id: id } = await registered()
-    const path = `/clients/${id}/secrets`
-    for (let round = 1; round <= 200; round += 1) {
-      const added = await Promise.all([api.call('POST', path), api.callOther('POST', path)])
-      expect(added.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409])
-      const { secrets } = recordOf(await api.call('PATCH', `/clients/${id}`, {}))
-      const [one, two] = secrets.map((secret) => `${path}/${secret.id}`)
-      const removed = await Promise.all([api.call('DELETE', one ?? ''), api.callOther('DELETE', two ?? '')])
-      expect(removed.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, 409])
-    }
-  })
+  it('of two processes at once: one secret is added, and one remains', () => raceForSecrets(api, 10))
 })
