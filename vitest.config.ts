@@ -34,6 +34,7 @@ const long = [
   'test/embedded/postgres/{start-postgres,unprivileged}.int.test.ts',
   'test/app/event-store-restarts.int.test.ts',
   'test/commands/auth/secret-races.int.test.ts',
+  'test/engine/rebuild/many-switches.int.test.ts',
   'test/engine/{projections,relay,store}/killed-node.int.test.ts',
   'test/examples/**/*.test.ts',
   'test/platform/templates/rendering-turns.unit.test.ts',
