@@ -153,7 +153,7 @@ interface Outcome {
 }
 
 /** Runs stories beside each other, each with its own analysis, for three hours. */
-async function play(told: readonly Story[]): Promise<ReadonlyMap<Story, Outcome>> {
+async function play(played: readonly Story[]): Promise<ReadonlyMap<Story, Outcome>> {
   const { world } = given
   scripts.clear()
   // The simulator answers the start, and each poll without an answer of the test.
@@ -164,7 +164,7 @@ async function play(told: readonly Story[]): Promise<ReadonlyMap<Story, Outcome>
   }
   await given.open({ deps: { ...world.deps, provider: { ...world.deps.provider, result } } })
   const analyses = []
-  for (const story of told) analyses.push({ story, analysis: await submitAnalysis(world) })
+  for (const story of played) analyses.push({ story, analysis: await submitAnalysis(world) })
   await given.timeline.runUntilIdle()
   for (const { story, analysis } of analyses) {
     const { answers = [], stepTimeoutMs = world.configuration.stepTimeoutMs } = story
@@ -173,7 +173,7 @@ async function play(told: readonly Story[]): Promise<ReadonlyMap<Story, Outcome>
       deps: world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs }),
     })
   }
-  await world.provider.fault(...told.flatMap(({ faults = [] }) => faults))
+  await world.provider.fault(...played.flatMap(({ faults = [] }) => faults))
   await given.timeline.runFor(3 * 3600)
   const outcomes = new Map<Story, Outcome>()
   for (const { story, analysis } of analyses)
@@ -194,7 +194,7 @@ it.each(stories)('$what to a poll', async (story) => {
     ? (together ??= play(stories.filter(({ faults }) => faults === undefined)))
     : play([story]))
   const outcome = outcomes.get(story)
-  if (outcome === undefined) throw new Error('the story was not told')
+  if (outcome === undefined) throw new Error('the story was not played')
   const { events } = outcome
   expect(pollInstants(events)).toEqual(story.polls)
   const deferred = events.flatMap((event) =>
