@@ -83,14 +83,16 @@ export class Supervised {
   async kill(): Promise<boolean> {
     const child = this.#child
     if (child?.pid === undefined) return false
-    const below = await descendantsOf(child.pid)
-    if (this.#child !== child) return false
-    this.#isKilled = true
-    this.#isUp = false
-    this.#note('killed')
-    for (const pid of [child.pid, ...below.map(({ pid }) => pid)]) killNow(pid)
-    await this.#exited
-    return true
+    const pids = await stoppedWithDescendants(child.pid)
+    const isRunning = this.#child === child
+    if (isRunning) {
+      this.#isKilled = true
+      this.#isUp = false
+      this.#note('killed')
+    }
+    for (const pid of pids) send('SIGKILL', pid)
+    if (isRunning) await this.#exited
+    return isRunning
   }
 
   /** The process stands still for so long, or until it is killed. Nothing happens when none runs, or it stands already. */
@@ -150,10 +152,27 @@ export class Supervised {
   }
 }
 
-function killNow(pid: number): void {
+/**
+ * Stops the process and all its children, until no further one is found. One that starts during the kill would outlive
+ * it. A process of Postgres may then wait for a lock of a killed one for ever, and no server starts beside it.
+ */
+async function stoppedWithDescendants(pid: number): Promise<ReadonlySet<number>> {
+  const pids = new Set<number>()
+  let found = [pid]
+  while (found.length > 0) {
+    for (const each of found) {
+      send('SIGSTOP', each)
+      pids.add(each)
+    }
+    found = (await descendantsOf(pid)).map((each) => each.pid).filter((each) => !pids.has(each))
+  }
+  return pids
+}
+
+function send(signal: 'SIGSTOP' | 'SIGKILL', pid: number): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch {
-    // It ended by itself between the check and the kill.
+    // It ended by itself.
   }
 }
