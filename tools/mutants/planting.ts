@@ -80,7 +80,16 @@ export class Clone {
     await rm(report, { force: true })
     const files = [...new Set(catchers.map(({ file }) => file))]
     const names = catchers.map(({ test }) => escaped(test)).join('|')
-    const args = ['run', '--reporter=json', `--outputFile=${report}`, '--testTimeout=30000', '--hookTimeout=30000', '-t', names, ...files]
+    const args = [
+      'run',
+      '--reporter=json',
+      `--outputFile=${report}`,
+      '--testTimeout=30000',
+      '--hookTimeout=30000',
+      '-t',
+      names,
+      ...files,
+    ]
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
     const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch(
       (error: unknown) => String(error),
