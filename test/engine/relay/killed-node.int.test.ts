@@ -1,29 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Channel, ChannelOutput } from '../../../engine/relay/channel.ts'
 import { createRelay } from '../../../engine/relay/relay.ts'
 import { embeddedEventStore } from 'embedded-eventstore/testing'
 import { eventually } from '../../support/eventually.ts'
 import { opened, openTicketStore, say, silentLogger } from '../projections/tickets.ts'
-
-const publicEvent = (type: string, ticketId: string): ChannelOutput => ({
-  type,
-  occurredAt: '2026-03-01T10:00:00.000Z',
-  schemaVersion: 1,
-  data: { ticketId },
-})
-
-/** An opening is two public events. */
-const channel: Channel<undefined> = {
-  stream: 'ticket.events',
-  sources: ['ticket-'],
-  organisationMember: 'org_id',
-  translate: {
-    TicketOpened: ({ data }) => {
-      const { ticketId } = data as { ticketId: string }
-      return [publicEvent('ticket.opened', ticketId), publicEvent('ticket.audited', ticketId)]
-    },
-  },
-}
+import { channel } from './ticket-channel.ts'
 
 describe('the relay', () => {
   it('loses nothing while its node is killed again and again', async () => {

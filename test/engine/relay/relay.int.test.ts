@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { jsonEvent, EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import type { Channel, ChannelOutput } from '../../../engine/relay/channel.ts'
+import type { Channel } from '../../../engine/relay/channel.ts'
 import { publicEventId } from '../../../engine/relay/envelope.ts'
 import { createRelay, type Relay, type RelayOptions } from '../../../engine/relay/relay.ts'
 import { sourceMember } from '../../../engine/relay/resume-point.ts'
@@ -13,8 +13,9 @@ import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testin
 import { breakConnections, freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, opened, openTicketStore, renamed, say, silentLogger } from '../projections/tickets.ts'
 import { eventually } from '../../support/eventually.ts'
+import { channel, occurredAt, publicEvent } from './ticket-channel.ts'
 
-const stream = 'ticket.events'
+const { stream } = channel
 
 let node: TestEventStore
 let store: EventStore
@@ -40,26 +41,6 @@ afterEach(async () => {
   await store.close()
   await node.stop()
 })
-
-const occurredAt = '2026-03-01T10:00:00.000Z'
-
-function publicEvent(type: string, ticketId: string): ChannelOutput {
-  return { type, occurredAt, schemaVersion: 1, data: { ticketId } }
-}
-
-/** An opening is two public events, anything else none. */
-const channel: Channel<undefined> = {
-  stream,
-  sources: ['ticket-'],
-  organisationMember: 'org_id',
-  translate: {
-    TicketOpened: ({ data }) => {
-      const { ticketId } = data as { ticketId: string }
-      return [publicEvent('ticket.opened', ticketId), publicEvent('ticket.audited', ticketId)]
-    },
-    TicketClosed: () => [],
-  },
-}
 
 function start(options: Partial<RelayOptions<undefined>> = {}): Relay<undefined> {
   const relay = createRelay({
