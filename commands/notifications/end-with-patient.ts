@@ -1,25 +1,24 @@
 import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
-import { isNotification, type NotificationState } from '../../streams/notification/aggregate.ts'
+import type { NotificationState } from '../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
+import { endCutOffAttempt } from './record-outcome.ts'
 
 /**
  * Ends a notification about a patient who is erased. While a message is being sent it does nothing: the outcome of the
- * attempt comes first.
+ * attempt comes first. If its worker died, the message may have been sent. It is not sent again.
  */
 export function endWithPatient({ now }: { readonly now: Date }, state: NotificationState): Decision<NotificationEvent> {
-  if (!isUnsent(state) || isBeingSent(state, now)) return []
+  if (state.status === 'sending')
+    return endCutOffAttempt({ now, retryScheduleMs: [], atLeastOnceCategories: [] }, state)
+  if (state.status !== 'pending' && state.status !== 'queued') return []
   const { notificationId, templateCode, channel, correlationId, hop } = state
-  const ended =
-    state.status === 'sending'
-      ? { attemptId: state.open.attemptId, attempt: state.open.attempt, response: null, latencyMs: 0 }
-      : null
   const data = {
     notificationId,
     templateCode,
     channel,
     correlationId,
     hop,
-    ended,
+    ended: null,
     errorCode: 'template_render_failed' as const,
     errorDetail: 'the variables were erased',
     finalAttempt: false,
@@ -31,10 +30,4 @@ export function endWithPatient({ now }: { readonly now: Date }, state: Notificat
 /** Whether a message about the patient may be leaving at this moment. */
 export function isBeingSent(state: NotificationState, now: Date): boolean {
   return state.status === 'sending' && openLeaseEnd(state.open.leaseUntil, now) !== null
-}
-
-type Unsent = Extract<NotificationState, { status: 'pending' | 'queued' | 'sending' }>
-
-function isUnsent(state: NotificationState): state is Unsent {
-  return isNotification(state) && ['pending', 'queued', 'sending'].includes(state.status)
 }
