@@ -131,14 +131,18 @@ it(
     const recorded: (Question & { readonly moment: Moment; readonly answer: unknown })[] = []
     const size = Math.ceil(appends.length / 5)
     for (let begin = 0; begin < appends.length; begin += size) {
+      let ofNewest: readonly Question[] = []
       for (const each of appends.slice(begin, begin + size)) {
         await append(each)
-        for (const question of questionsOf(each)) questions.set(question.path, question)
+        ofNewest = questionsOf(each)
+        for (const question of ofNewest) questions.set(question.path, question)
       }
+      // Only these answers differ if the event of the moment itself is missing.
+      const newest = new Set(ofNewest.map(({ path }) => path))
       const moment = await past.asOf.momentOf(await past.caughtUp())
       if (moment === undefined) throw new Error('no moment of the newest position')
       for (const question of questions.values()) {
-        if (random.below(questions.size) >= 40) continue
+        if (random.below(questions.size) >= 40 && !newest.has(question.path)) continue
         const { status, body } = await past.today(question.orgId, question.path, moment.at)
         recorded.push({ ...question, moment, answer: withoutRequest({ status, body: asPast(body) }) })
       }
