@@ -53,7 +53,8 @@ export function providerAt(url: string, controlSecret: string, isShared = false)
   async function send(method: string, path: string, body?: unknown): Promise<unknown> {
     const response = await fetch(`${url}/control${path}`, {
       method,
-      headers: { 'x-control-secret': controlSecret },
+      // The simulator closes idle connections after five seconds. A request at that moment would fail.
+      headers: { 'x-control-secret': controlSecret, connection: 'close' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
