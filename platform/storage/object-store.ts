@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { BoundedCalls } from './bounded-calls.ts'
 import { outside, statusOf, unavailable, type StoredBytes, uploadStream } from './stream-upload.ts'
-import { removeVersions } from './removed-versions.ts'
+import { listVersions, removeVersions, type KeptObject } from './removed-versions.ts'
 import { abandonParts, uploadParts } from './part-upload.ts'
 import { createAddressSigner, type AddressSigner, type PresignedRequest } from './presigned-address.ts'
 import { Problem } from '../http/problems.ts'
@@ -105,6 +105,11 @@ export interface ObjectStore {
    */
   list(prefix: string): AsyncIterable<ListedObject>
   /**
+   * The same with everything that the store keeps under each key: older versions, and marks of deletion.
+   * @throws Problem `object-store-unavailable`
+   */
+  listVersions(prefix: string): AsyncIterable<KeptObject>
+  /**
    * The current version under a key; undefined if there is none.
    * @throws Problem `object-store-unavailable`
    */
@@ -120,10 +125,11 @@ export interface ObjectStore {
    */
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /**
-   * Removes an object if it is there.
+   * Removes an object if it is there. A store that keeps versions only hides it then. With the id of a version, that one
+   * is gone.
    * @throws Problem `object-store-unavailable` without an answer; otherwise the client's error
    */
-  remove(key: string): Promise<void>
+  remove(key: string, versionId?: string): Promise<void>
   /**
    * Removes all objects whose key starts with the prefix, in every version that the store keeps.
    * @returns how many
@@ -173,6 +179,23 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     }
   }
 
+  async function* list(prefix: string): AsyncGenerator<ListedObject, void, undefined> {
+    let token: string | undefined
+    do {
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
+      const page = bounded((ending) => client.send(command, ending))
+      const { Contents = [], NextContinuationToken } = await outside(page)
+      for (const { Key, LastModified } of Contents) {
+        if (Key === undefined || LastModified === undefined) throw unavailable()
+        yield { key: Key, modifiedAt: LastModified }
+      }
+      token = NextContinuationToken
+    } while (token !== undefined)
+  }
+
+  /** A store that keeps none is asked once: each refusal would count as a failed call. */
+  let keepsVersions = true
+
   return {
     async put(key, bytes, contentType) {
       const command = new PutObjectCommand({
@@ -205,18 +228,12 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       )
     },
 
-    async *list(prefix) {
-      let token: string | undefined
-      do {
-        const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token })
-        const page = bounded((ending) => client.send(command, ending))
-        const { Contents = [], NextContinuationToken } = await outside(page)
-        for (const { Key, LastModified } of Contents) {
-          if (Key === undefined || LastModified === undefined) throw unavailable()
-          yield { key: Key, modifiedAt: LastModified }
-        }
-        token = NextContinuationToken
-      } while (token !== undefined)
+    list,
+
+    async *listVersions(prefix) {
+      if (keepsVersions) keepsVersions = yield* listVersions({ client, bucket, bounded }, prefix)
+      if (keepsVersions) return
+      for await (const { key, modifiedAt } of list(prefix)) yield { key, versions: [{ id: undefined, modifiedAt }] }
     },
 
     async head(key, signal) {
@@ -247,8 +264,8 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
     },
 
-    async remove(key) {
-      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key })
+    async remove(key, versionId) {
+      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId })
       await answered(bounded((ending) => client.send(command, ending)))
     },
 

@@ -12,12 +12,12 @@ import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 interface SweepOptions {
   readonly store: Pick<EventStore, 'readStream'>
-  readonly objects: Pick<ObjectStore, 'list' | 'remove'>
+  readonly objects: Pick<ObjectStore, 'listVersions' | 'remove'>
   readonly configuration: Pick<Configuration, 'stagingTtlSeconds'>
   readonly now: () => Date
 }
 
-/** How many objects were removed. */
+/** How many objects were removed, each with all its versions. */
 export interface Swept {
   readonly staging: number
   readonly images: number
@@ -37,6 +37,9 @@ const sweptDays = 3
  * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three closed days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
+ * A bucket with versions keeps what a request removes, behind a mark. So an object goes with all its versions and marks,
+ * when each of them is so old.
+ *
  * The sweep rejects with the error of the object store or the event store. Objects that it removed before stay removed.
  * If one object cannot be removed, the sweep removes the others and rejects with the first error.
  */
@@ -51,23 +54,32 @@ export function createSweep({
   /** Of the sweep that runs. */
   let refusals: unknown[] = []
 
+  /** `isComplete`: nothing that is to go is left, and nothing was too young. */
   async function removeFrom(
     prefix: string,
     signal: AbortSignal,
-    isLeft: (key: string, modifiedAt: Date) => boolean | Promise<boolean>,
-  ): Promise<number> {
+    before: Date,
+    isLeft: (key: string) => boolean | Promise<boolean>,
+  ): Promise<{ readonly removed: number; readonly isComplete: boolean }> {
     let removed = 0
-    for await (const { key, modifiedAt } of objects.list(prefix)) {
-      if (signal.aborted) break
-      if (!(await isLeft(key, modifiedAt))) continue
+    let isComplete = true
+    for await (const { key, versions } of objects.listVersions(prefix)) {
+      if (signal.aborted) return { removed, isComplete: false }
+      if (versions.some(({ modifiedAt }) => modifiedAt >= before)) {
+        isComplete = false
+        continue
+      }
+      if (!(await isLeft(key))) continue
       try {
-        await objects.remove(key)
+        // Marks come last. One that goes before a version that cannot be removed would bring the object back.
+        for (const { id } of versions) await objects.remove(key, id)
         removed += 1
       } catch (error) {
+        isComplete = false
         refusals.push(error)
       }
     }
-    return removed
+    return { removed, isComplete }
   }
 
   async function sweepDays(closedBefore: Date, signal: AbortSignal): Promise<number> {
@@ -79,14 +91,11 @@ export function createSweep({
     for (const day of days) {
       if (done.has(day)) continue
       const named = createNames(store)
-      const refusedBefore = refusals.length
-      removed += await removeFrom(
-        `images/${day}/`,
-        signal,
-        async (key, modifiedAt) => modifiedAt < closedBefore && !(await named(key)),
-      )
+      const swept = await removeFrom(`images/${day}/`, signal, closedBefore, async (key) => !(await named(key)))
+      removed += swept.removed
       if (signal.aborted) break
-      if (refusals.length === refusedBefore) done.add(day)
+      // A request that began before midnight may have stored or removed an object after it.
+      if (swept.isComplete) done.add(day)
     }
     return removed
   }
@@ -96,15 +105,16 @@ export function createSweep({
     const at = now()
     const stale = new Date(at.getTime() - configuration.stagingTtlSeconds * 1000)
     const closedBefore = new Date(at.getTime() - closedAfterMs)
-    const staging = await removeFrom('staging/', signal, (_, modifiedAt) => modifiedAt < stale)
+    const staging = await removeFrom('staging/', signal, stale, () => true)
     const uploads = await removeFrom(
       'uploads/',
       signal,
-      async (key, modifiedAt) => modifiedAt < closedBefore && !(await mayBeSubmitted(store, key, at)),
+      closedBefore,
+      async (key) => !(await mayBeSubmitted(store, key, at)),
     )
     const images = await sweepDays(closedBefore, signal)
     if (refusals.length > 0) throw refusals[0]
-    return { staging, images, uploads }
+    return { staging: staging.removed, images, uploads: uploads.removed }
   }
 }
 

@@ -14,6 +14,7 @@ import { contextOf } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startVersionedBucket, type VersionedBucket } from '../../support/versioned-bucket.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -27,7 +28,7 @@ let connections = 0
 let begun: number
 let day: string
 /** The object store dates objects by its own clock. This shifts those dates to the test's clock. */
-let objects: Pick<ObjectStore, 'list' | 'remove'>
+let objects: Pick<ObjectStore, 'listVersions' | 'remove'>
 
 beforeAll(async () => {
   world = await openProcessWorld()
@@ -43,14 +44,14 @@ afterAll(async () => {
   await world.close()
 })
 
-function instance(stagingTtlSeconds = 3600) {
+function instance(stagingTtlSeconds = 3600, swept = objects) {
   const { store: whole } = world.deps
   // Only the read that bypasses the cache: a sweep of everything would replace the entries that commands need.
   const store = { readStream: whole.readStream.bind(whole) }
   let passedMs = 0
   const sweep = createSweep({
     store,
-    objects,
+    objects: swept,
     configuration: { stagingTtlSeconds },
     now: () => new Date(begun + passedMs),
   })
@@ -118,10 +119,13 @@ describe.each([
     let aheadMs = Number.NaN
     for await (const { modifiedAt } of store.list('first')) aheadMs = begun - modifiedAt.getTime()
     objects = {
-      remove: (key) => store.remove(key),
-      async *list(prefix) {
-        for await (const { key, modifiedAt } of store.list(prefix))
-          yield { key, modifiedAt: new Date(modifiedAt.getTime() + aheadMs) }
+      remove: (key, versionId) => store.remove(key, versionId),
+      async *listVersions(prefix) {
+        for await (const { key, versions } of store.listVersions(prefix))
+          yield {
+            key,
+            versions: versions.map((one) => ({ ...one, modifiedAt: new Date(one.modifiedAt.getTime() + aheadMs) })),
+          }
       },
     }
   })
@@ -183,6 +187,15 @@ describe.each([
     await stored(declared().imageKey('c'))
     expect(await instance()(6 * dayMs)).toMatchObject({ images: 0 })
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
+  })
+
+  it('reads a day again while it has an object of a request that began before midnight', async () => {
+    const { assessmentId: ownerId, imageId } = declared()
+    const dayBefore = dayOf(new Date(begun - dayMs))
+    await stored(imageKey({ day: dayBefore, orgId: world.orgId, ownerId, imageId, randomPart: 'late' }))
+    const sweep = instance()
+    expect(await sweep(dayMs - hourMs)).toMatchObject({ images: 0 })
+    expect(await sweep(dayMs + hourMs)).toMatchObject({ images: 1 })
   })
 
   it('removes uploads of a day ago, unless they can still be submitted', async () => {
@@ -253,13 +266,13 @@ describe.each([
     const upload = declared().uploadKey
     await stored('staging/locked/0/0', 'staging/other/0/0', upload, orphan)
     let isLocked = true
-    const remove = async (key: string) => {
+    const remove: ObjectStore['remove'] = async (key, versionId) => {
       if (isLocked && key.includes('locked')) throw new Error('locked')
-      await objects.remove(key)
+      await objects.remove(key, versionId)
     }
     const sweep = createSweep({
       store,
-      objects: { list: objects.list, remove },
+      objects: { ...objects, remove },
       configuration: { stagingTtlSeconds: 3600 },
       now: () => new Date(begun + 2 * dayMs + hourMs),
     })
@@ -269,6 +282,62 @@ describe.each([
     isLocked = false
     await sweep(open)
     expect([await left('staging/'), (await left('images/')).includes(orphan)]).toEqual([[], false])
+  })
+})
+
+describe('in a bucket with versions', () => {
+  let bucket: VersionedBucket
+  beforeAll(async () => {
+    bucket = await startVersionedBucket()
+    begun = Date.parse('2027-03-10T12:00:00.000Z')
+    day = dayOf(new Date(begun))
+  })
+  afterAll(() => bucket.close())
+
+  /** A version or a mark from so long after the start. */
+  const kept = (key: string, id: string, afterMs = 0, isMark = false) => ({
+    key,
+    id,
+    isMark,
+    modifiedAt: new Date(begun + afterMs),
+  })
+  /** What a request leaves that stored an object and removed it. */
+  const removed = (key: string) => [kept(key, 'v1'), kept(key, 'v2', 1_000, true)]
+
+  it('removes the versions of what requests removed, and no version of an object that an event names', async () => {
+    const [owner, awaiting] = [declared(), declared()]
+    await append(owner, hourMs, owner.imageKey('named'))
+    await append(awaiting, 7 * dayMs)
+    const named = [kept(owner.imageKey('named'), 'v1'), kept(owner.imageKey('named'), 'v2')]
+    const upload = kept(awaiting.uploadKey, 'v1')
+    const young = [kept('staging/young-0', 'v1'), kept('staging/young-0', 'v2', 3 * dayMs - 1_000, true)]
+    bucket.versions = [
+      ...removed('staging/piece-0'),
+      ...removed(owner.imageKey('of-a-lost-race')),
+      ...removed(declared().imageKey('of-a-refused-request')),
+      ...removed(owner.uploadKey),
+      ...named,
+      upload,
+      ...young,
+    ]
+    expect(await instance(3600, bucket.objects)(3 * dayMs)).toEqual({ staging: 1, images: 2, uploads: 1 })
+    expect(bucket.versions).toEqual([...named, upload, ...young])
+  })
+
+  it('leaves the mark of a version that it cannot remove, and removes both later', async () => {
+    const key = declared().imageKey('locked')
+    bucket.versions = removed(key)
+    let isLocked = true
+    const remove: ObjectStore['remove'] = async (removedKey, id) => {
+      if (isLocked && id === 'v1') throw new Error('locked')
+      await bucket.objects.remove(removedKey, id)
+    }
+    const sweep = instance(3600, { ...bucket.objects, remove })
+    await expect(sweep(3 * dayMs)).rejects.toThrow('locked')
+    expect(bucket.versions).toEqual(removed(key))
+    isLocked = false
+    expect(await sweep(3 * dayMs)).toMatchObject({ images: 1 })
+    expect(bucket.versions).toEqual([])
   })
 })
 
