@@ -2,6 +2,7 @@ import { exportPrefix } from '../audit/export-runs.ts'
 import { uploadPrefix } from '../../commands/assessments/uploads.ts'
 import { rawResponsePrefix } from '../ai-review/raw-response.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { categoryOf } from '../../engine/store/catalogue.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -24,7 +25,7 @@ const owners: readonly string[] = [assessments.category, images.category]
 async function objectsOf(
   stream: string,
   { erasure }: ErasedPatient,
-  { store, configuration }: ProcessDependencies,
+  { store, configuration, now }: ProcessDependencies,
 ): Promise<StreamObjects> {
   const prefixes = new Set<string>()
   const category = categoryOf(stream)
@@ -40,7 +41,8 @@ async function objectsOf(
     if (typeof exportId === 'string')
       prefixes.add(exportPrefix({ tenant: orgId, exportId, patientId: erasure.patientId }))
     // A provider's answer that comes while its attempt is open is stored before it is dropped.
-    if (typeof leaseUntil === 'string') writableUntilMs = Math.max(writableUntilMs, Date.parse(leaseUntil))
+    if (typeof leaseUntil === 'string')
+      writableUntilMs = Math.max(writableUntilMs, openLeaseEnd(leaseUntil, now())?.getTime() ?? 0)
     // The last upload address was signed before the start.
     if (typeof closesAt === 'string' && Date.parse(closesAt) > startedMs)
       writableUntilMs = Math.max(writableUntilMs, startedMs + configuration.uploadUrlTtlSeconds * 1000)

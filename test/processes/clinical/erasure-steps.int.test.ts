@@ -116,7 +116,8 @@ async function erasing() {
   }
   await execute(store, erasure, answering, contextOf(world))
   world.vault.closeSubject(orgId, patientId)
-  return { patientId, identifier, erasure, streams, objects: [key, raw, upload], review, task, instance, notification }
+  const about = { patientId, identifier, aiReviewId, erasure, streams, objects: [key, raw, upload] }
+  return { ...about, review, task, instance, notification }
 }
 
 type Erasing = Awaited<ReturnType<typeof erasing>>
@@ -233,6 +234,26 @@ describe('an erasure', () => {
     await workedOff(one, deps)
     await expectErased(one)
     expect(await world.deps.objects.head(upload)).toBeUndefined()
+  })
+
+  it('waits for the end of an open attempt, and not for one of a processor whose clock was months ahead', async () => {
+    const one = await erasing()
+    const { aiReviewId } = one
+    const attempted = (seconds: number) =>
+      reviewFact('AiReviewCallAttempted', {
+        aiReviewId,
+        attemptId: randomUUID(),
+        leaseUntil: new Date(world.now().getTime() + seconds * 1_000).toISOString(),
+      })
+    await recordedIn(one.review, attempted(90 * 86_400), attempted(20))
+    await workedOff(one, depsFor(one), 3)
+    expect((await world.store.load(one.erasure)).state.erasure?.steps.get('late_objects_deleted')).toBeUndefined()
+    const raw = `raw-responses/${world.orgId}/${aiReviewId}/late`
+    await world.deps.objects.put(raw, Buffer.from('late canary'), 'application/json')
+    world.pass(21)
+    await workedOff(one, depsFor(one))
+    await expectErased(one)
+    expect(await world.deps.objects.head(raw)).toBeUndefined()
   })
 
   it('ends an assessment and deletes its photograph that a process took before it knew of the erasure', async () => {
