@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
 import type { HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
-import type { LesionDecision } from '../../streams/human-review-task/events.ts'
+import { correctionTextLimit, type LesionDecision } from '../../streams/human-review-task/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { batchesOf, type LesionBatch } from './lesion-batches.ts'
 import { supersessionsOf } from './supersede-diagnoses.ts'
@@ -38,18 +38,21 @@ interface ConcludedTask extends Pick<HumanReviewTask, 'taskId' | 'aiReviewId' | 
   readonly decision: { readonly lesions: readonly LesionDecision[] } | null
 }
 
-/** The decision about each lesion. `confirm` has the codes of the AI. A task without a decision has none. */
+/**
+ * The decision about each lesion. `confirm` has the codes of the AI. A task without a decision has none. A correction counts
+ * as if its texts were as long as they may be: an erasure makes them unreadable, and each batch has a command id, so the
+ * batches must stay the same.
+ */
 export function decisionBatches({ lesions, decision }: ConcludedTask): LesionBatch<LesionDecision>[] {
   const ofAi = new Map(lesions.map((lesion) => [lesion.lesionNumber, lesion]))
   const decided = (decision?.lesions ?? []).map((lesion) =>
     lesion.outcome === 'confirm' ? { ...lesion, ...ofAi.get(lesion.lesionNumber) } : lesion,
   )
-  const batches = batchesOf(decided, ({ icd10, snomed, category }) =>
-    [icd10?.code, icd10?.term, snomed?.code, snomed?.term, category].reduce(
-      (sum, text) => sum + (text?.length ?? 0),
-      0,
-    ),
-  )
+  const batches = batchesOf(decided, ({ outcome, icd10, snomed, category }) => {
+    const texts = [icd10?.code, icd10?.term, snomed?.code, snomed?.term, category]
+    if (outcome === 'correct') return texts.length * correctionTextLimit
+    return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
+  })
   return batches.length === 0 ? [{ lesions: [], before: 0 }] : batches
 }
 

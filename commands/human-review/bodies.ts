@@ -6,7 +6,12 @@ import { noneOf } from '../../platform/kit/documented-rules.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import { leaseBounds, type PolicyRule } from '../../streams/human-review-policy/events.ts'
-import { LesionOutcome, SelectorName, type LesionDecision } from '../../streams/human-review-task/events.ts'
+import {
+  correctionTextLimit,
+  LesionOutcome,
+  SelectorName,
+  type LesionDecision,
+} from '../../streams/human-review-task/events.ts'
 import { Count } from '../../engine/aggregates/types.ts'
 import { wholeValues } from '../../engine/reads/records.ts'
 import { selectorsOf } from './selection.ts'
@@ -26,14 +31,15 @@ export const SetPolicyBody = Type.Object(
 
 const corrections = ['icd10', 'snomed', 'category'] as const
 const notCorrect = LesionOutcome.enum.filter((outcome) => outcome !== 'correct')
-const Coded = Type.Object({ code: Text(255), term: Text(255) }, { additionalProperties: false })
+const CorrectionText = Text(correctionTextLimit)
+const Coded = Type.Object({ code: CorrectionText, term: CorrectionText }, { additionalProperties: false })
 const LesionDecisionBody = Type.Object(
   {
     lesion_number: Count,
     outcome: LesionOutcome,
     icd10: Type.Optional(Coded),
     snomed: Type.Optional(Coded),
-    category: Type.Optional(Text(255)),
+    category: Type.Optional(CorrectionText),
   },
   {
     additionalProperties: false,

@@ -37,6 +37,8 @@ const lesionOutcome = { lesionNumber: Count, outcome: LesionOutcome }
 export const DecidedLesion = Type.Object(lesionOutcome)
 const correction = { icd10: Nullable(CodedTerm), snomed: Nullable(CodedTerm), category: Nullable(Type.String()) }
 
+/** Most characters of each of its five texts. */
+export const correctionTextLimit = 255
 /** What a clinician wrote about a corrected lesion. */
 export const LesionCorrection = Type.Object({ lesionNumber: Count, ...correction })
 

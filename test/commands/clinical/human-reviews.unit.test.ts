@@ -242,4 +242,14 @@ describe('a decision about many lesions', () => {
     expect(ordinals).toEqual(numbers)
     expect(state).toMatchObject({ status: 'open' })
   })
+
+  it('has the same batches when an erasure has made its texts unreadable', () => {
+    const { decision } = task
+    const unread = decision && {
+      ...decision,
+      lesions: decision.lesions.map((lesion) => ({ ...lesion, ...nothing })),
+    }
+    const startsOf = (of: HumanReviewTask) => decisionBatches(of).map(({ before }) => before)
+    expect(startsOf({ ...task, decision: unread })).toEqual(startsOf(task))
+  })
 })
