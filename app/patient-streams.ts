@@ -32,9 +32,9 @@ export function patientFinders({
         yield stream
       }
     },
-    async usersOfPatient(tenant, patientId) {
+    async usersOfPatient(patientId) {
       await requireCurrent(usersProjector.name)
-      return idsOfPatient(pool, tenant, patientId)
+      return idsOfPatient(pool, patientId)
     },
   }
 }

@@ -38,10 +38,10 @@ export interface ProcessDependencies extends CommandDependencies {
    */
   readonly patientStreams: (tenant: TenantId, patientId: string) => AsyncIterable<string>
   /**
-   * The users whose account names the patient.
+   * The users whose account names a patient with this id, of whatever organisation.
    * @throws Problem `read-model-behind`
    */
-  readonly usersOfPatient: (tenant: TenantId, patientId: string) => Promise<readonly string[]>
+  readonly usersOfPatient: (patientId: string) => Promise<readonly string[]>
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */
   readonly random: () => number

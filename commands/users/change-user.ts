@@ -2,14 +2,14 @@ import { v5 } from 'uuid'
 import { problem, Problem } from '../../platform/http/problems.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
-import { isUser, users, type User, type UserState } from '../../streams/user/aggregate.ts'
+import { clinicalPatientOf, isUser, users, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { isRefusal, refused, type Decision } from '../../engine/commands/decision.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { endHolds, holdMemberships } from './organisation-membership.ts'
-import { changeProfile, type ChangeProfile } from './profile.ts'
+import { changeProfile, namesErased, type ChangeProfile } from './profile.ts'
 import { changeStatus, type ChangeStatus } from './status.ts'
 import { addressKey, reserveForUser } from './user-reservations.ts'
 import { mayAdminister, requireAuthorityOver, type UserAdministration, type UserRefusal } from './user-visibility.ts'
@@ -52,7 +52,7 @@ type Changed = Omit<Executed<UserState, UserEvent>, 'state'> & { readonly state:
  * the process `users` ends the hold.
  *
  * @throws Problem `last-administrator`, `invalid-status-transition`, `email-in-use`, `user-shared`, `permission-missing`,
- * `not-found`, `conflict`
+ * `subject-erased`, `not-found`, `conflict`
  */
 export async function changeUser(
   deps: CommandDependencies,
@@ -74,7 +74,7 @@ export async function changeUser(
         deps.store,
         target,
         (state) => {
-          const decision = answering(decide(command, state, address?.expiredBefore))
+          const decision = answering(decide(deps, command, state, address?.expiredBefore))
           missing = 'refused' in decision || decision.length === 0 ? [] : withoutHold(state)
           return missing.length === 0 ? decision : []
         },
@@ -125,8 +125,10 @@ type ChangeRefusal =
   | 'address-not-held'
   | 'not-a-clinician'
   | 'not-a-patient'
+  | 'subject-erased'
 
 function decide(
+  { vault }: Pick<CommandDependencies, 'vault'>,
   { profile, status, administration }: ChangeUser,
   state: UserState,
   expiredBefore: number | undefined,
@@ -137,9 +139,16 @@ function decide(
     return refused('address-not-held')
   const profiled = profile === null ? [] : changeProfile(profile, state)
   if (isRefusal(profiled)) return profiled
+  if (profiled.some((event) => linksErased(vault, event, state))) return refused('subject-erased')
   const after = profiled.reduce(users.of('').fold.evolve, state)
   const changed = status === null ? [] : changeStatus(status, after)
   return isRefusal(changed) ? changed : [...profiled, ...changed]
+}
+
+/** The erasure takes a link that is there already. Until then the rest of the account may change. */
+function linksErased(vault: CommandDependencies['vault'], { type, data }: UserEvent, state: UserState): boolean {
+  if (type !== 'UserChanged' || !isUser(state) || clinicalPatientOf(data) === clinicalPatientOf(state)) return false
+  return namesErased(data, data.organisationIds, vault)
 }
 
 /**

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
+import { clinicalPatientOf, isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { PatientAccount, PractitionerProfile, UserEvent } from '../../streams/user/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { isUuid } from '../../platform/http/formats.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
 
 type Profile = Omit<
   Extract<UserEvent, { type: 'UserChanged' }>['data'],
@@ -61,6 +63,16 @@ function changedProfile(command: ChangeProfile, before: Profile): Profile {
         ? before.patientAccount
         : changedPart(command, { ...emptyAccount, ...before.patientAccount }, withPlatformId(patient)),
   }
+}
+
+/** Whether the account names a patient of one of the organisations whose erasure has begun. */
+export function namesErased(
+  account: Pick<User, 'patientAccount'>,
+  organisationIds: readonly TenantId[],
+  vault: Pick<Vault, 'isClosed'>,
+): boolean {
+  const patientId = clinicalPatientOf(account)
+  return patientId !== null && organisationIds.some((orgId) => vault.isClosed(orgId, patientId))
 }
 
 /** Messages and the patient's erasure look the account up by the patient's id as the platform writes it. */

@@ -30,7 +30,7 @@ const answering = answeringRefusals({})
  * outcome. A request after a failed one starts at once.
  *
  * @throws Problem `email-in-use`, `idempotency-key-reused`, `registration-under-way`, `identity-provider-unavailable`,
- * `identity-provider-rejected`, those of `assignRoleFirst`
+ * `identity-provider-rejected`, `subject-erased`, those of `assignRoleFirst`
  */
 export async function registerUser(
   deps: UserDependencies,

@@ -13,6 +13,7 @@ import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import type { ReservationResult } from '../../engine/commands/reservations.ts'
 import { assignRoleFirst, resolveMembership } from './organisation-membership.ts'
+import { namesErased } from './profile.ts'
 import {
   abandonRegistration,
   createUser,
@@ -74,6 +75,8 @@ export async function attemptRegistration(
   const target = users.of(userId)
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
 
+  if (membership !== null && namesErased(profile, [membership.organisationId], deps.vault))
+    throw problem('subject-erased')
   const assign = membership && { ...membership, userId, fingerprint, changedBy, grantor, now: now() }
   const assigned = assign && (await assignRoleFirst(deps, assign, context))
   try {

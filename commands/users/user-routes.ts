@@ -60,6 +60,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       'membership-exists',
       'registration-under-way',
       'user-erased',
+      'subject-erased',
       'identity-provider-unavailable',
       'identity-provider-rejected',
     ],
@@ -98,7 +99,14 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(UserRecord),
-    problems: ['email-in-use', 'invalid-status-transition', 'last-administrator', 'user-shared', 'user-erased'],
+    problems: [
+      'email-in-use',
+      'invalid-status-transition',
+      'last-administrator',
+      'user-shared',
+      'user-erased',
+      'subject-erased',
+    ],
     handle: async ({ tenant, isPlatformWide, caller, params, body, now, context, request }) => {
       const { status, ...profile } = body
       const changedBy = changedByOf(caller)

@@ -3,7 +3,7 @@ import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { ErasureStep } from '../../streams/patient-erasure/events.ts'
 import { ledgerKey, ledgerText } from '../../contracts/clinical/erasure-ledger.ts'
 import { deleteAll } from './erased-objects.steps.ts'
-import { endOpenWork } from './erased-work.steps.ts'
+import { endOpenWork, unlinkAccounts } from './erased-work.steps.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { SignedErasure } from '../../platform/vault/vault-rows.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
@@ -21,6 +21,7 @@ export const destroyKeys = erasureStep('keys_destroyed', async (patient, deps, t
   if (!areDone(state, before)) return { kind: 'open' }
   if (await endOpenWork(patient, deps, todo, context.now()))
     return { kind: 'retry', after: 1_000, reason: 'work_was_open' }
+  await unlinkAccounts(patient, deps, todo, context.now())
   // A process that learned of the erasure late may have taken photographs since. Events name them, so no sweep would.
   await deleteAll(patient, deps)
   await destroyKeyOf(deps, orgId, patientId)

@@ -6,7 +6,7 @@ import { cancelTask } from '../../commands/human-review/tasks.ts'
 import { endWithPatient, isBeingSent } from '../../commands/notifications/end-with-patient.ts'
 import { changeProfile } from '../../commands/users/profile.ts'
 import { cancelWithPatient as cancelInstance } from '../../commands/workflows/end-instance.ts'
-import { refused } from '../../engine/commands/decision.ts'
+import { isRefusal, refused } from '../../engine/commands/decision.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
@@ -18,7 +18,7 @@ import { auditExports } from '../../streams/audit-export/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
-import { users } from '../../streams/user/aggregate.ts'
+import { clinicalPatientOf, isUser, users } from '../../streams/user/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { erasureStep, type ErasedPatient } from './erasures.steps.ts'
@@ -104,27 +104,36 @@ export const releaseIdentifiers = erasureStep('identifiers_released', async (pat
   return undefined
 })
 
-/** The person keeps the account, without the patient. */
 export const unlinkAccount = erasureStep('account_unlinked', async (patient, deps, todo, context) => {
-  const { orgId, patientId } = patient
-  for (const userId of await deps.usersOfPatient(orgId, patientId)) {
+  await unlinkAccounts(patient, deps, todo, context.now())
+  return undefined
+})
+
+/** A person keeps the account, without the patient. May be repeated: another process may link an account meanwhile. */
+export async function unlinkAccounts(
+  { orgId, patientId }: Omit<ErasedPatient, 'erasure'>,
+  deps: ProcessDependencies,
+  todo: Attempts,
+  now: Date,
+): Promise<void> {
+  for (const userId of await deps.usersOfPatient(patientId)) {
     const command = {
       patientAccount: { clinicalPatientId: null },
       newProfileId: v7(),
       changedBy: 'erasure',
-      now: context.now(),
+      now,
     }
     await execute(
       deps.store,
       users.of(userId),
       (state) => {
+        // Two organisations may have a patient with one id. A link from after the membership is not to this one.
+        if (!isUser(state) || clinicalPatientOf(state) !== patientId) return []
+        if (!state.linkOrganisationIds.includes(orgId)) return []
         const decision = changeProfile(command, state)
-        // A user who was erased, or is no patient any more, has no link.
-        if (!('refused' in decision)) return decision
-        return decision.refused === 'not-found' || decision.refused === 'not-a-patient' ? [] : refused('conflict')
+        return isRefusal(decision) ? refused('conflict') : decision
       },
       todo.attempt(),
     )
   }
-  return undefined
-})
+}

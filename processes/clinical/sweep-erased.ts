@@ -4,7 +4,7 @@ import { Problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { deleteAll } from './erased-objects.steps.ts'
-import { endOpenWork } from './erased-work.steps.ts'
+import { endOpenWork, unlinkAccounts } from './erased-work.steps.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 
 interface SweepOptions {
@@ -21,8 +21,8 @@ const sweptMs = 3 * dayMs
 
 /**
  * Makes the sweep of what was recorded about patients after the erasure had looked for the last time. A process that lags
- * does not know the erasure, so it still accepts images: their bytes are plain, and their events name them. Each erasure
- * is swept when no process can lag so far, and a day after it, for a process that stood still. A repeat does no harm.
+ * does not know the erasure, so it still accepts images: their bytes are plain, and their events name them. It may also
+ * link an account to the patient. Each erasure is swept when no process can lag so far, and a day after it, for a process that stood still. A repeat does no harm.
  * Resolves with the number of objects.
  */
 export function createErasedSweep({ deps, erasures }: SweepOptions): (signal: AbortSignal) => Promise<number> {
@@ -83,5 +83,6 @@ export async function removeLate(
     return { commandId, correlationId: commandId, orgId, process: 'housekeeping' }
   }
   await endOpenWork({ orgId, patientId }, deps, { attempt }, deps.now())
+  await unlinkAccounts({ orgId, patientId }, deps, { attempt }, deps.now())
   return deleteAll({ orgId, patientId, erasure: state.erasure }, deps)
 }

@@ -159,13 +159,12 @@ export async function getUserOfPatient(
   return openedView(vault, present(user))
 }
 
-/** All users of an organisation, in any status, whose account names this clinical patient. */
-export async function idsOfPatient(
-  pool: Pool,
-  tenant: TenantId,
-  clinicalPatientId: string,
-): Promise<readonly string[]> {
-  const rows = usersWithin(tenant).where(u.clinicalPatientId, clinicalPatientId)
+/**
+ * All users, of any organisation and in any status, whose account names this clinical patient. Two organisations may have a
+ * patient with one id. The stream of a user knows whose link it is, also after the end of a membership.
+ */
+export async function idsOfPatient(pool: Pool, clinicalPatientId: string): Promise<readonly string[]> {
+  const rows = rowsOf(u, { userId: u.userId }).where(u.clinicalPatientId, clinicalPatientId)
   return (await viewsOf(pool, rows)).map(({ userId }) => userId)
 }
 

@@ -38,6 +38,8 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy'
   readonly expiredHolds: readonly string[]
   /** Requests for a password reset and product accesses, also ended ones. A repeat of their keys changes nothing. */
   readonly usedIds: readonly string[]
+  /** Organisations that the user has belonged to since the account names its patient, also those that it has left. */
+  readonly linkOrganisationIds: readonly TenantId[]
   /** Organisations of the user when its erasure started. */
   readonly formerOrganisationIds: readonly TenantId[]
   /** Null unless the user is erased. */
@@ -77,9 +79,10 @@ function evolve(state: UserState, event: UserEvent): UserState {
     case 'UserRegistrationCleared':
       return state.status === 'abandoned' ? { ...state, clearing: null, isCleared: true } : state
     case 'UserCreated': {
-      const { changedBy: _, organisationIds: __, ...data } = event.data
+      const { changedBy: _, organisationIds: linkOrganisationIds, ...data } = event.data
       return {
         ...data,
+        linkOrganisationIds,
         status: 'active',
         updatedAt: data.createdAt,
         memberships: new Map(),
@@ -108,8 +111,11 @@ type Change = Exclude<UserEvent, { type: `UserRegistration${string}` | 'UserCrea
 function changed(user: User, event: Change): User {
   switch (event.type) {
     case 'UserChanged': {
-      const { changedBy: _, changedAt, members, organisationIds: __, ...data } = event.data
-      return { ...user, ...data, updatedAt: changedAt, account: concernsAccount(members) ? null : user.account }
+      const { changedBy: _, changedAt, members, organisationIds, ...data } = event.data
+      const account = concernsAccount(members) ? null : user.account
+      const isSameLink = clinicalPatientOf(data) === clinicalPatientOf(user)
+      const linkOrganisationIds = isSameLink ? user.linkOrganisationIds : organisationIds
+      return { ...user, ...data, linkOrganisationIds, updatedAt: changedAt, account }
     }
     case 'UserSuspended':
       return withStatus(user, 'suspended', event.data.changedAt, event.data.holdId)
@@ -134,7 +140,8 @@ function changed(user: User, event: Change): User {
       // The organisation's stream allows one membership, so an older one is only left over from a removal.
       const others = [...user.memberships].filter(([, other]) => other.organisationId !== organisationId)
       const added = { membershipId, organisationId, firstRoleId, addedAt, products: new Map() }
-      return { ...user, memberships: new Map([...others, [membershipId, added]]) }
+      const linkOrganisationIds = [...new Set([...user.linkOrganisationIds, organisationId])]
+      return { ...user, linkOrganisationIds, memberships: new Map([...others, [membershipId, added]]) }
     }
     case 'UserMembershipRemoved': {
       const memberships = new Map(user.memberships)
@@ -173,6 +180,11 @@ function changed(user: User, event: Change): User {
     case 'UserAccountAligned':
       return { ...user, account: event.data.account }
   }
+}
+
+/** The clinical patient that an account names. */
+export function clinicalPatientOf({ patientAccount }: Pick<User, 'patientAccount'>): string | null {
+  return patientAccount?.clinicalPatientId ?? null
 }
 
 /** Whether the account at the identity provider has one of these members too. */

@@ -110,6 +110,8 @@ const manyUsers = each((number) => {
   ]
 }).flat()
 
+const formerMember = { userId: numbered('d', count), externalId: 'former' }
+
 const manyTemplates = each((number) => {
   const templateId = numbered('0', number)
   const fact = templateFact('NotificationTemplateCreated', { templateId, locale: `x-${number}` })
@@ -313,6 +315,7 @@ const events: GivenEvent[] = [
   ofRoles(roleFact('MembershipRoleAssigned')),
   ofUser(userFact('UserCreated', { patientAccount: patientAccount(ids.patient) })),
   ofUser(userFact('UserMembershipAdded')),
+  { ...userFact('UserCreated', { ...formerMember, patientAccount: patientAccount(ids.patient) }), stream: 'former' },
   ofTemplate(templateFact('NotificationTemplateCreated')),
   ...manyTemplates,
   { ...ruleFact('NotificationSubscriptionCreated'), stream: 'rule' },
@@ -445,6 +448,11 @@ describe('every query', () => {
       else expect(sizeOf(await query(otherOrg))).toBe(0)
     },
   )
+})
+
+it('finds the accounts that name a patient, also those without a membership', async () => {
+  const found = await userQueries.idsOfPatient(pool, ids.patient)
+  expect(found.toSorted()).toEqual([userIds.user, formerMember.userId].toSorted())
 })
 
 describe('one record', () => {

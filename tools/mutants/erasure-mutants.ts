@@ -97,6 +97,14 @@ export const erasureMutants: readonly Mutant[] = [
     caughtBy: { [steps]: 'is followed by a sweep of what a process accepted late that did not know of it' },
   },
   {
+    name: 'unlinked-elsewhere',
+    fault: 'an erasure takes the link of an account to a patient of another organisation that has the same id',
+    file: 'processes/clinical/erased-work.steps.ts',
+    at: 'unlinkAccounts / includes()',
+    becomes: 'true',
+    caughtBy: { [steps]: 'takes the link of a former member, and none to a patient of another organisation' },
+  },
+  {
     name: 'recorded-after-erasure',
     fault: 'a request records something about a patient whose erasure has begun',
     file: 'contracts/clinical/erasure-guard.ts',

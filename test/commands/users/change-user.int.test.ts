@@ -148,6 +148,18 @@ describe('PATCH /admin/users/{id}', () => {
     expect(await idOf()).toBe('MRN-A')
   })
 
+  test('refuses a new link to a patient whose erasure has begun, and leaves the old one to the erasure', async () => {
+    const patientAccount = { clinicalPatientId: randomUUID() }
+    const [linked, other] = [
+      await created({ userType: 'patient', patientAccount }),
+      await created({ userType: 'patient' }),
+    ]
+    api.world.vault.closeSubject(clinic.orgId, patientAccount.clinicalPatientId)
+    expect(refusalOf(await patch(other, { patientAccount }))).toBe('410 subject-erased')
+    expect((await patch(linked, { displayName: 'Jo' })).status).toBe(200)
+    expect((await patch(linked, { patientAccount: { clinicalPatientId: null } })).status).toBe(200)
+  })
+
   test('of users of another organisation answers as of unknown ones', async () => {
     const unknown = { userId: randomUUID() }
     const loner = await givenUser(api)

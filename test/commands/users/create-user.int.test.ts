@@ -70,6 +70,16 @@ const create = (body: object, headers: Headers = clinicAdmin) => one.call('POST'
 const keyed = (key: string, headers: Headers = clinicAdmin) => ({ ...headers, 'idempotency-key': key })
 
 describe('POST /admin/users', () => {
+  test('refuses a patient of the organisation whose erasure has begun, before there is an account', async () => {
+    const patientAccount = { clinicalPatientId: randomUUID() }
+    api.world.vault.closeSubject(clinic.orgId, patientAccount.clinicalPatientId)
+    const person = () => newPerson({ userType: 'patient', patientAccount })
+    expect(refusalOf(await create(person()))).toBe('410 subject-erased')
+    expect(asked).toEqual([])
+    // Of another organisation, it is another patient.
+    expect((await create(person(), hospitalAdmin)).status).toBe(201)
+  })
+
   test('answers 201 with the user, its membership and its profile, and a GET answers the same', async () => {
     const practitionerProfile = { professionalId: '1', professionalIdType: 'GMC' }
     const person = newPerson({ locale: 'en-GB', practitionerProfile })

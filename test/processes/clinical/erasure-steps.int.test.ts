@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { requestErasure } from '../../../commands/clinical/erase-patient.ts'
 import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
+import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { createErasureGuard } from '../../../contracts/clinical/erasure-guard.ts'
 import { ledgerKey, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
 import { execute } from '../../../engine/commands/execute.ts'
@@ -18,7 +19,7 @@ import { images } from '../../../streams/image/aggregate.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { ErasureStep } from '../../../streams/patient-erasure/events.ts'
-import { users } from '../../../streams/user/aggregate.ts'
+import { clinicalPatientOf, isUser, users } from '../../../streams/user/aggregate.ts'
 import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
 import { contextOf, observed, streamOfCall } from '../../engine/commands/decision-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
@@ -152,6 +153,25 @@ async function workedOff(one: Erasing, deps: ProcessDependencies, rounds = 20): 
       })
   }
   return failures
+}
+
+/** A user whose account names the patient from the start. */
+function linked({ patientId }: Erasing, userId: string, organisationIds: TenantId[] = [world.orgId]) {
+  const at = world.now().toISOString()
+  const account = { id: randomUUID(), clinicalPatientId: patientId, contactPreferences: null }
+  return userFact('UserCreated', {
+    userId,
+    userType: 'patient',
+    practitionerProfile: null,
+    patientAccount: { ...account, createdAt: at, updatedAt: at },
+    organisationIds,
+  })
+}
+
+async function linkOf(userId: string): Promise<string | null> {
+  const { state } = await world.store.load(users.of(userId))
+  if (!isUser(state)) throw new Error('the user does not exist')
+  return clinicalPatientOf(state)
 }
 
 const typesOf = async (one: Erasing) => (await eventsOf(one)).map(({ type }) => type)
@@ -386,22 +406,64 @@ describe('an erasure', () => {
   it('takes the link from the account of the person, who keeps the account, and ends where the user is erased too', async () => {
     const one = await erasing()
     const [person, erased] = [randomUUID(), randomUUID()]
-    const at = world.now().toISOString()
-    const account = { id: randomUUID(), clinicalPatientId: one.patientId, contactPreferences: null }
-    const created = (userId: string) =>
-      userFact('UserCreated', {
-        userId,
-        userType: 'patient',
-        practitionerProfile: null,
-        patientAccount: { ...account, createdAt: at, updatedAt: at },
-      })
-    await recordedIn(users.of(person), created(person))
-    await recordedIn(users.of(erased), created(erased), userFact('UserErasureStarted', { userId: erased }))
+    const created = linked(one, person)
+    await recordedIn(users.of(person), created)
+    await recordedIn(users.of(erased), linked(one, erased), userFact('UserErasureStarted', { userId: erased }))
     expect(await workedOff(one, depsFor(one, { usersOfPatient: async () => [person, erased] }))).toBe(0)
     await expectErased(one)
     const { state } = await world.store.load(users.of(person))
-    expect(state).toMatchObject({ status: 'active', patientAccount: { id: account.id, clinicalPatientId: null } })
+    const { id } = created.data.patientAccount ?? {}
+    expect(state).toMatchObject({ status: 'active', patientAccount: { id, clinicalPatientId: null } })
     expect((await world.store.load(users.of(erased))).revision).toBe(1n)
+  })
+
+  it('takes the link of a former member, and none to a patient of another organisation with the same id', async () => {
+    const one = await erasing()
+    const other = tenantOfFact(randomUUID())
+    const [left, joinedLater, foreign, linkedLater] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+    const membershipId = randomUUID()
+    const of = (userId: string) => ({ userId, membershipId, organisationId: world.orgId })
+    const joined = (userId: string) => userFact('UserMembershipAdded', of(userId))
+    const removed = (userId: string) => userFact('UserMembershipRemoved', of(userId))
+    await recordedIn(users.of(left), linked(one, left), removed(left))
+    await recordedIn(users.of(joinedLater), linked(one, joinedLater, []), joined(joinedLater), removed(joinedLater))
+    await recordedIn(users.of(foreign), linked(one, foreign, [other]))
+    const { patientAccount } = linked(one, linkedLater).data
+    await recordedIn(
+      users.of(linkedLater),
+      userFact('UserCreated', { userId: linkedLater, userType: 'patient', organisationIds: [world.orgId] }),
+      removed(linkedLater),
+      userFact('UserChanged', { userId: linkedLater, patientAccount, organisationIds: [other] }),
+    )
+    const found = [left, joinedLater, foreign, linkedLater]
+    expect(await workedOff(one, depsFor(one, { usersOfPatient: async () => found }))).toBe(0)
+    await expectErased(one)
+    expect(await Promise.all(found.map(linkOf))).toEqual([null, null, one.patientId, one.patientId])
+  })
+
+  it('takes a link that a process made before it knew of the erasure, also after the key is destroyed', async () => {
+    const one = await erasing()
+    const [before, after] = [randomUUID(), randomUUID()]
+    const found: string[] = []
+    const link = async (userId: string) => {
+      await recordedIn(users.of(userId), linked(one, userId))
+      found.push(userId)
+    }
+    const deps = depsFor(one, { usersOfPatient: async () => found })
+    const failpoint = (name: string) => {
+      if (name === 'erasure-before-keys-destroyed') throw new Error('killed')
+    }
+    await workedOff(one, { ...deps, failpoint }, 4)
+    expect((await world.store.load(one.erasure)).state.erasure?.steps.get('account_unlinked')?.doneAt).toBeDefined()
+    await link(before)
+    expect(await workedOff(one, deps)).toBe(0)
+    await expectErased(one)
+    expect(await linkOf(before)).toBeNull()
+    await link(after)
+    const destroyed = { orgId: world.orgId, patientId: one.patientId, destroyedAt: world.now().toISOString() }
+    world.pass(world.configuration.uploadUrlTtlSeconds + 601)
+    await createErasedSweep({ deps, erasures: { destroyedKeys: () => [destroyed] } })(new AbortController().signal)
+    expect(await linkOf(after)).toBeNull()
   })
 
   it('shares the rewriting of the vault with others', async () => {
