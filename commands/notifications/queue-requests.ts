@@ -2,7 +2,12 @@ import { v5 } from 'uuid'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import { latest } from '../../platform/http/replies.ts'
-import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
+import {
+  isNotification,
+  notifications,
+  patientOf,
+  type NotificationState,
+} from '../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type {
   NotificationQueueRequest,
@@ -41,19 +46,21 @@ export interface Requeued {
 const atOnce = 20
 
 type Decide = (state: NotificationState) => readonly NotificationEvent[]
+type Dependencies = Pick<CommandDependencies, 'store' | 'vault'>
 
 /**
- * Decides on each notification separately. A notification that changed since it was listed stays as it is. After a
- * crash a repeat of the request continues: notifications that are already queued are neither stuck nor failed any more,
- * so it finds the others only.
+ * Decides on each notification separately. A notification that changed since it was listed stays as it is, and so does
+ * one about a patient whose erasure has begun. After a crash a repeat of the request continues: notifications that are
+ * already queued are neither stuck nor failed any more, so it finds the others only.
  */
 export async function requeueEach(
-  { store }: Pick<CommandDependencies, 'store'>,
+  { store, vault }: Dependencies,
   tenant: TenantId,
   ids: readonly string[],
-  decide: Decide,
+  decideEach: Decide,
   context: CommandContext,
 ): Promise<Requeued> {
+  const decide = unlessErased(vault, tenant, decideEach)
   const done = await forEachOf(ids, async (id) => {
     const command = { ...context, commandId: v5(id, context.commandId) }
     const { state, events, position } = await execute(store, notifications.of(tenant, id), decide, command)
@@ -64,17 +71,26 @@ export async function requeueEach(
 
 /** The ids that `requeueEach` would return. */
 export async function wouldRequeue(
-  { store }: Pick<CommandDependencies, 'store'>,
+  { store, vault }: Dependencies,
   tenant: TenantId,
   ids: readonly string[],
-  decide: Decide,
+  decideEach: Decide,
 ): Promise<readonly string[]> {
+  const decide = unlessErased(vault, tenant, decideEach)
   const decided = await forEachOf(ids, async (id) => {
     const { state } = await store.load(notifications.of(tenant, id))
     const events = decide(state)
     return { id, isQueued: events.length > 0 && events.reduce(notifications.evolve, state).status === 'queued' }
   })
   return queuedOf(decided)
+}
+
+/** The erasure ends notifications about its patient, and every append about this patient is refused. */
+function unlessErased(vault: Dependencies['vault'], tenant: TenantId, decide: Decide): Decide {
+  return (state) => {
+    const patientId = isNotification(state) ? patientOf(state) : null
+    return patientId !== null && vault.isClosed(tenant, patientId) ? [] : decide(state)
+  }
 }
 
 function queuedOf(decided: readonly { readonly id: string; readonly isQueued: boolean }[]): readonly string[] {

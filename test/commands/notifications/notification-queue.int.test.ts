@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
+import { patientFact } from '../../streams/facts.ts'
 import { notificationFact, trigger } from '../../streams/notification-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { openNotificationsApi, permanent, type NotificationsApi } from './notifications-api.ts'
@@ -175,6 +177,23 @@ describe('POST /v1/notifications/admin/queue/failed/retry', () => {
     expect([again.body, again.headers['idempotency-replayed']]).toEqual([answer.body, 'true'])
     for (const id of ids) expect(await statusOf(id)).toBe('failed')
     expect((await post('/failed/retry', body)).body).toEqual({ retried: 2, hasMore: false })
+  })
+
+  test('leaves out what is about a patient whose erasure has begun', async () => {
+    n.api.world.pass(1)
+    const since = n.api.world.now().toISOString()
+    const patientId = randomUUID()
+    await n.api.append(
+      patients.of(n.clinic.orgId, patientId),
+      patientFact('PatientRegistered', { patientId, organisationId: n.clinic.orgId }),
+    )
+    const erased = await n.sent({ patientId })
+    await n.attempt(erased, permanent)
+    const id = await failed()
+    n.api.world.vault.closeSubject(n.clinic.orgId, patientId)
+    const answer = await post('/failed/retry', { errorCode: 'provider_auth_failed', since })
+    expect(answer).toMatchObject({ status: 202, body: { retried: 1, hasMore: false } })
+    expect(await statusOf(id)).toBe('queued')
   })
 
   test('touches no other organisation, and needs both members', async () => {
