@@ -11,7 +11,7 @@ export function endWithPatient({ now }: { readonly now: Date }, state: Notificat
   if (state.status === 'sending')
     return endCutOffAttempt({ now, retryScheduleMs: [], atLeastOnceCategories: [] }, state)
   if (state.status !== 'pending' && state.status !== 'queued') return []
-  const { notificationId, templateCode, channel, correlationId, hop } = state
+  const { notificationId, templateCode, channel, correlationId, hop, mayHaveBeenSent } = state
   const data = {
     notificationId,
     templateCode,
@@ -19,8 +19,10 @@ export function endWithPatient({ now }: { readonly now: Date }, state: Notificat
     correlationId,
     hop,
     ended: null,
-    errorCode: 'template_render_failed' as const,
-    errorDetail: 'the variables were erased',
+    errorCode: mayHaveBeenSent ? ('delivery_unknown' as const) : ('template_render_failed' as const),
+    errorDetail: mayHaveBeenSent
+      ? 'an earlier try may have sent the message, and the variables were erased'
+      : 'the variables were erased',
     finalAttempt: false,
     failedAt: now.toISOString(),
   }

@@ -22,6 +22,8 @@ export interface Notification extends CreatedNotification {
   readonly attempts: number
   /** `attempts` before this round. A round has as many tries as the retry schedule allows. */
   readonly attemptsBeforeRound: number
+  /** An attempt of this round ended without a known outcome. */
+  readonly mayHaveBeenSent: boolean
   /** Refusals of this round for reasons that we do not know. */
   readonly unclearInRound: number
   /** Fingerprints of the keyed requests to send it again, by the HMAC of their key. */
@@ -56,8 +58,8 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
       const isNewRound = reason === 'retry_requested'
       const retries = request === null ? state.retries : state.retries.with(request.key, request.fingerprint)
       const attemptsBeforeRound = isNewRound ? state.attempts : state.attemptsBeforeRound
-      const unclearInRound = isNewRound ? 0 : state.unclearInRound
-      return { ...known(state), status: 'queued', nextAttemptAt, retries, attemptsBeforeRound, unclearInRound }
+      const ofRound = isNewRound ? newRound : {}
+      return { ...known(state), status: 'queued', nextAttemptAt, retries, attemptsBeforeRound, ...ofRound }
     }
     case 'NotificationAttemptStarted': {
       const { attemptId, attempt, templateVersion, phi, category, categories, startedAt, leaseUntil } = event.data
@@ -76,7 +78,8 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
       const { errorCode, nextAttemptAt } = event.data
       // Other refusals of this class are not tried again.
       const unclearInRound = state.unclearInRound + (errorCode === 'provider_4xx' ? 1 : 0)
-      return { ...known(state), status: 'queued', nextAttemptAt, unclearInRound }
+      const mayHaveBeenSent = state.mayHaveBeenSent || errorCode === 'delivery_unknown'
+      return { ...known(state), status: 'queued', nextAttemptAt, unclearInRound, mayHaveBeenSent }
     }
     case 'NotificationAttemptWithdrawn': {
       const { attempts, nextAttemptAt } = event.data
@@ -91,10 +94,12 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
   }
 }
 
+const newRound = { unclearInRound: 0, mayHaveBeenSent: false }
+
 function created(data: CreatedNotification): NotificationState {
   const categories = data.category === null ? [] : [data.category]
   const retries = new GrowingMap<string>()
-  return { ...data, status: 'pending', categories, attempts: 0, attemptsBeforeRound: 0, unclearInRound: 0, retries }
+  return { ...data, status: 'pending', categories, attempts: 0, attemptsBeforeRound: 0, ...newRound, retries }
 }
 
 /** The members that every status has. */

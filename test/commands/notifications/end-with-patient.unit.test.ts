@@ -24,6 +24,30 @@ it('ends a message that was not sent, because its variables are gone', () => {
   }
 })
 
+it('ends a message that waits for another try as delivery_unknown if an earlier try may have sent it', () => {
+  const unknown = notificationFact('NotificationRetryScheduled', { errorCode: 'delivery_unknown' })
+  const end = { ended: null, failedAt: at(52) }
+  given(notifications, ...sendingStory, unknown)
+    .when(endWithPatient, command)
+    .thenEvents([
+      notificationFact('NotificationFailed', {
+        ...end,
+        errorCode: 'delivery_unknown',
+        errorDetail: 'an earlier try may have sent the message, and the variables were erased',
+      }),
+    ])
+  const newRound = notificationFact('NotificationQueued', { reason: 'retry_requested' })
+  given(notifications, ...sendingStory, unknown, newRound)
+    .when(endWithPatient, command)
+    .thenEvents([
+      notificationFact('NotificationFailed', {
+        ...end,
+        errorCode: 'template_render_failed',
+        errorDetail: 'the variables were erased',
+      }),
+    ])
+})
+
 it('leaves a message alone that is being sent', () => {
   given(notifications, ...sendingStory)
     .when(endWithPatient, { now: nowAt(51) })
