@@ -15,7 +15,7 @@ function isOwnChannel(stream: string): boolean {
   return channelStreams.some(({ name }) => name === stream)
 }
 
-/** The event at its place on its channel. Undefined if an operator has dropped it. */
+/** The event at its place on its channel. Undefined if an operator has dropped it, also where later ones are left. */
 export async function readPublicEvent(
   store: Pick<EventStore, 'readStream'>,
   { channelStream, channelRevision }: Place,
@@ -35,7 +35,7 @@ async function eventAt<Event extends DomainEvent>(
   stream: string,
   from: bigint,
 ): Promise<RecordedEvent<Event> | undefined> {
-  for await (const event of store.readStream<Event>(stream, { from, limit: 1 })) return event
+  for await (const event of store.readStream<Event>(stream, { from, limit: 1, skipForeign: true })) return event
   return undefined
 }
 

@@ -299,3 +299,18 @@ test('the health report counts the events of the last day that made no notificat
     await database.drop()
   }
 })
+
+test('no notification is made of an event that an operator has hidden, although later ones are shown', async () => {
+  const channel = aiReviewChannelStream.name
+  const rule = await givenRule(world, 'chat', chat, { eventType: 'ai_review.requested' })
+  const fact = reviewPublicFact('ai_review.requested', { orgId: world.orgId })
+  const story = { rules: [rule], event: await published(world, channel, fact), orgId: world.orgId }
+  const [create] = await todosOf(world, story)
+  if (create === undefined) throw new Error('the rule does not match')
+  await published(world, channel, fact)
+  await world.store.writeMetadata(channel, { $tb: Number((await world.store.readLast(channel))?.revision) })
+  await workedOff(world, create)
+  const { state, events } = await lifeOf(world, story)
+  expect(state).toEqual({ status: 'discarded' })
+  expect(events.at(-1)?.data).toMatchObject({ reason: 'event_too_old' })
+})
