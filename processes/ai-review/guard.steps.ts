@@ -1,11 +1,12 @@
 import { Type, type Static } from 'typebox'
+import { cancelWithPatient } from '../../commands/ai-review/cancel-review.ts'
 import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
 import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
-import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
+import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
@@ -41,6 +42,12 @@ export async function admission(
   if (state.running.has(aiReviewId)) return 'admitted'
   if (position !== undefined) return { kind: 'done', position }
   return { kind: 'wait', until: new Date(now.getTime() + lookAgainMs) }
+}
+
+/** Nothing personal leaves once the erasure of the patient has begun. The erasure may not have reached this review yet. */
+export const cancelErased: ProcessStep = async (todo, { store }, step) => {
+  const decide = (state: AiReviewState) => cancelWithPatient({ now: step.now() }, state)
+  return appends(store, aiReviews.of(todo.orgId, todo.key), decide, todo.attempt())
 }
 
 /** The review has ended. Its place goes to the oldest review of the organisation that waits. */

@@ -14,6 +14,7 @@ import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
 import { readProviderResult } from './provider-result.ts'
 import { answeredOf } from './answered-call.ts'
+import { cancelErased } from './guard.steps.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One poll for the result. A poll that was due during an outage is made once, also after the deadline. */
@@ -27,6 +28,7 @@ export const poll: ProcessStep = async (todo, deps, step) => {
   const next = nextCall(loaded, step.now(), step.endedLeases)
   if (next.kind !== 'call') return next.kind === 'wait' ? next : { kind: 'done' }
   if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
+  if (deps.vault.isClosed(todo.orgId, loaded.patientId ?? '')) return cancelErased(todo, deps, step)
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }

@@ -30,7 +30,7 @@ import { outcomeCommand } from '../../engine/processes/step-identity.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { answeredOf } from './answered-call.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
-import { admission, release } from './guard.steps.ts'
+import { admission, cancelErased, release } from './guard.steps.ts'
 import { readAddress } from './signed-images.ts'
 
 type StartCall = Exclude<PlannedCall, { readonly call: 'result' }>
@@ -80,6 +80,7 @@ export const start: ProcessStep = async (todo, deps, step) => {
     ? loaded.patientId
     : await callOutside(step, (signal) => deps.cases.patientOf({ orgId, caseId: loaded.caseId }, signal))
   if (patientId === null) return withoutCall(found, deferred(found, loaded, 'case_lookup_unavailable'))
+  if (deps.vault.isClosed(orgId, patientId)) return cancelErased(todo, deps, step)
   const { run, review } = loaded.isStarted ? { run: found, review: loaded } : await started(found, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
@@ -87,6 +88,8 @@ export const start: ProcessStep = async (todo, deps, step) => {
   if (checked.kind !== 'ready') return withoutCall(run, checked)
   try {
     if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
+    // The checks take time.
+    if (deps.vault.isClosed(orgId, patientId)) return await cancelErased(todo, deps, step)
     const open = (opening: Opening, state: AiReviewState) =>
       withBeginning(run, state, (begun) => attemptCall({ ...opening, next: planned, consent: checked.consent }, begun))
     return await outsideCall({ todo, step, store }, target, callOf(run, checked, open))
@@ -153,6 +156,7 @@ async function nextCallOf(
   }
   try {
     if (!step.hasTime() || (await successorOf(deps.store, after)) !== null) return undefined
+    if (deps.vault.isClosed(run.todo.orgId, after.patientId ?? '')) return undefined
     const open = (opening: Opening, state: AiReviewState): AiReviewEvent[] => {
       const recorded = recordOutcome(command, state)
       const attempted = attemptCall(

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { endAttemptWithoutCall, startAttempt, waitsUntil } from '../../commands/notifications/attempt-notification.ts'
+import { endWithPatient } from '../../commands/notifications/end-with-patient.ts'
 import {
   isCutOff,
   recordOutcome,
@@ -10,6 +11,7 @@ import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import {
   notifications,
+  patientOf,
   type NotificationState,
   type SendingNotification,
 } from '../../streams/notification/aggregate.ts'
@@ -39,6 +41,10 @@ export const deliver: ProcessStep<DeliverPayload> = async (todo, deps, step) => 
   if (isCutOff(state, step.now(), step.endedLeases)) return endCutOff(todo, deps, step)
   const until = waitsUntil(state, step.now(), step.endedLeases)
   if (!isDeliverable(state) || until !== null) return waiting(until)
+  const patientId = patientOf(state)
+  // Nothing personal leaves once the erasure of the patient has begun.
+  if (patientId !== null && deps.vault.isClosed(orgId, patientId))
+    return appends(deps.store, target, (newest) => endWithPatient({ now: step.now() }, newest), todo.attempt())
   const openForMs = sender.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { withdrawConsent } from '../../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../../engine/commands/execute.ts'
@@ -59,6 +59,17 @@ it('records the result, and stores the whole answer under the key of the patient
   expect(event.data.answered).toMatchObject({ status: 200, durationMs: expect.any(Number) })
   expect(await poll(review)).toEqual({ kind: 'done' })
   expect(await polls()).toBe(1)
+})
+
+it('asks for no result once the erasure of the patient has begun', async () => {
+  const patientId = randomUUID()
+  world.services.patientId = patientId
+  const review = await awaitingReview(world, world.deps, { patientId })
+  world.pass(5)
+  world.vault.closeSubject(world.orgId, patientId)
+  await poll(review)
+  expect(await last(review)).toMatchObject({ type: 'AiReviewCancelled', data: { reason: 'subject_erased' } })
+  expect(await polls()).toBe(0)
 })
 
 it('keeps nothing of a result that arrives after its review was cancelled', async () => {

@@ -85,6 +85,16 @@ it('records the start before it checks consent if the review did not know its pa
   expect(await recordedTypes(world, review)).toEqual([...before, 'AiReviewFailed'])
 })
 
+it('cancels the review without a call once the erasure of its patient has begun, also if it did not know its patient', async () => {
+  const patientId = randomUUID()
+  world.services.patientId = patientId
+  const review = await newReview()
+  world.vault.closeSubject(world.orgId, patientId)
+  await start(review)
+  expect(await last(review)).toMatchObject({ type: 'AiReviewCancelled', data: { reason: 'subject_erased' } })
+  expect(await world.provider.caseCalls()).toEqual([])
+})
+
 describe('a run that may call again', () => {
   const mayCallAgain = true
   /** Lets this happen when the run checks consent before its second call. */
@@ -96,6 +106,19 @@ describe('a run that may call again', () => {
       if (checks === 2) await happen()
     }
   }
+
+  it('makes no further call once the erasure of the patient has begun', async () => {
+    const patientId = randomUUID()
+    world.services.patientId = patientId
+    const review = await newReview()
+    world.services.before = async () => {
+      if ((await world.provider.caseCalls()).length > 0) world.vault.closeSubject(world.orgId, patientId)
+    }
+    await start(review, { mayCallAgain })
+    await start(review, { mayCallAgain })
+    expect((await world.provider.caseCalls()).map(({ call }) => call)).toEqual(['case'])
+    expect(await last(review)).toMatchObject({ type: 'AiReviewCancelled', data: { reason: 'subject_erased' } })
+  })
 
   it('records each outcome with the next attempt, and checks consent before it', async () => {
     const review = await newReview()

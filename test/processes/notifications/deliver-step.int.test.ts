@@ -75,6 +75,17 @@ test('an operational mail has one-click unsubscription, and the address of it as
   expect(mail?.html).toContain('/v1/notifications/unsubscribe?token')
 })
 
+test('a message about a patient whose erasure has begun ends without being sent', async () => {
+  const patientId = randomUUID()
+  const { story } = await mailing(world, {}, patientId)
+  world.vault.closeSubject(world.orgId, patientId)
+  const { state, attempts, last } = await delivered(world, story)
+  expect(state).toMatchObject({ status: 'failed', attempts: 0 })
+  expect(attempts).toEqual([])
+  expect(last?.data).toMatchObject({ errorCode: 'template_render_failed', errorDetail: 'the variables were erased' })
+  expect(await world.mails()).toEqual([])
+})
+
 /** The template has another category than when the message was created. */
 async function recategorised(template: Template, category: NotificationCategory): Promise<void> {
   const { templateId, source, phi, subject, bodyTemplate, version } = template
