@@ -192,7 +192,8 @@ async function storedImages(
 ): Promise<readonly StoredImage[]> {
   if (category === 'assessment') {
     const { state } = await store.load(assessments.of(tenant, id))
-    if (state.status === 'absent') return []
+    // Images that a workflow collected have streams of their own.
+    if (state.status === 'absent' || state.mode === 'collected') return []
     return state.images.flatMap((image) => ('object' in image ? [{ ...image, key: image.object.key }] : []))
   }
   if (category !== 'image') return []

@@ -1,0 +1,80 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { writeFolder } from '../../../app/export/export-folder.ts'
+import { createExports } from '../../../app/export/exports.ts'
+import { openProvenance } from '../../../contracts/audit/provenance.ts'
+import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
+import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { images } from '../../../streams/image/aggregate.ts'
+import { patients } from '../../../streams/patient/aggregate.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
+import { assessmentFact, hash, patientFact } from '../../streams/facts.ts'
+import { imageFact } from '../../streams/image-facts.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
+import { openPastWorld, type PastWorld } from '../as-of/past-world.ts'
+
+let past: PastWorld
+let server: Awaited<ReturnType<typeof hostedObjectStore>>
+let objects: ObjectStore
+let place: string
+
+beforeAll(async () => {
+  const bucket = { bucket: 'assessments', accessKeyId: 'test', secretAccessKey: randomUUID() }
+  ;[past, server, place] = await Promise.all([
+    openPastWorld(),
+    hostedObjectStore(bucket),
+    mkdtemp(join(tmpdir(), 'export-')),
+  ])
+  objects = connectObjectStore({ endpoint: server.endpoint, region: 'us-east-1', ...bucket, now: () => new Date() })
+})
+afterAll(async () => {
+  objects.close()
+  await Promise.all([past.close(), server.stop(), rm(place, { recursive: true })])
+})
+
+/** Stores the bytes of an image. */
+async function stored(imageId: string) {
+  const bytes = randomBytes(100)
+  const key = `images/2026-03-01/${imageId}`
+  await objects.put(key, bytes, 'image/jpeg')
+  return { bytes, received: { imageId, object: { key, sha256: hash('a'), bytes: bytes.length }, width: 6, height: 4 } }
+}
+
+test('an export has each image once: of a workflow, which an assessment collected, and of a request', async () => {
+  const { world, pool, asOf } = past
+  const { store, vault, orgId, configuration } = world
+  const [patientId, ownImage, inlineImage] = [randomUUID(), randomUUID(), randomUUID()]
+  const [own, sent] = [await stored(ownImage), await stored(inlineImage)]
+  const of = { organisationId: orgId, patientId }
+  const registered = patientFact('PatientRegistered', of)
+  await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
+  const declared = imageFact('ImageDeclared', { ...of, imageId: ownImage })
+  const received = imageFact('ImageReceived', own.received)
+  await store.append(images.of(orgId, ownImage), 'no_stream', [declared, received], contextOf(world))
+  for (const [mode, image] of [
+    ['collected', own.received],
+    ['inline', sent.received],
+  ] as const) {
+    const assessmentId = randomUUID()
+    const { imageId } = image
+    const declarations = [{ imageId, captureType: 'macroscopic' as const, mimeType: 'image/jpeg' }]
+    const requested = assessmentFact('AssessmentRequested', { ...of, assessmentId, mode, images: declarations })
+    const submitted = assessmentFact('AssessmentSubmitted', { assessmentId, images: [image] })
+    await store.append(assessments.of(orgId, assessmentId), 'no_stream', [requested, submitted], contextOf(world))
+  }
+  await past.caughtUp()
+
+  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
+  const provenance = openProvenance({ store, vault, objects, configuration })
+  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
+  const folder = join(place, 'patient')
+  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  const files = await readdir(join(folder, 'images'))
+  expect(files.toSorted()).toEqual([`${ownImage}.jpg`, `${inlineImage}.jpg`].toSorted())
+  expect(await readFile(join(folder, 'images', `${ownImage}.jpg`))).toEqual(own.bytes)
+  expect(await readFile(join(folder, 'images', `${inlineImage}.jpg`))).toEqual(sent.bytes)
+})
