@@ -92,6 +92,9 @@ export const defaultBodyLimit = 1024 * 1024
 /** Limit of a JSON body with the images of an assessment. The images are extracted while the body arrives. */
 export const assessmentBodyLimit = 64 * 1024 * 1024
 
+/** UTF-16 units of a parameter of a path. A schema allows up to 255 characters, and a character has up to two. */
+export const longestParameter = 2 * 255
+
 /** The HTTP side of the platform: all services at all mounts, ready to listen. */
 export async function createApplication(options: ApplicationOptions): Promise<FastifyInstance> {
   const { configuration, logger, services, isStopping = () => false } = options
@@ -105,6 +108,8 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     genReqId: (request) => requestIdFrom(request.headers['x-request-id']),
     requestIdHeader: false,
     return503OnClosing: false,
+    // A longer parameter names nothing: the answer is 404.
+    routerOptions: { maxParamLength: longestParameter },
     forceCloseConnections: 'idle',
     serverFactory: (handle) =>
       createServer(

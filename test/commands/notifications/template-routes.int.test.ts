@@ -100,9 +100,9 @@ describe('PUT /v1/notifications/admin/templates/{code}', () => {
     expect((await api.call('POST', pathOf(`${code}/render-preview`), { body: { variables: {} } })).status).toBe(404)
   })
 
-  it('takes a code of 100 characters, and knows no longer one', async () => {
+  it('takes a code of 100 characters, and refuses a longer one', async () => {
     expect((await put('a'.repeat(100), mail)).status).toBe(201)
-    expect((await put('a'.repeat(101), mail)).status).toBe(404)
+    expect(refusalOf(await put('a'.repeat(101), mail))).toBe('400 validation-failed /code pattern')
   })
 
   it('warns about PHI in a chat', async () => {

@@ -210,7 +210,13 @@ describe('refusals', () => {
 
   it('answers a malformed id like an unknown address', async () => {
     const bodies = await Promise.all(
-      [`/v1/things/not-a-uuid`, '/v1/nothing', `/v1/things/${'x'.repeat(300)}`, '/v1/things/%zz'].map(async (path) => {
+      [
+        `/v1/things/not-a-uuid`,
+        '/v1/nothing',
+        `/v1/things/${'x'.repeat(300)}`,
+        `/v1/things/${'x'.repeat(600)}`,
+        '/v1/things/%zz',
+      ].map(async (path) => {
         const response = await fetch(`${address}${path}`, { headers: { ...auth, 'x-request-id': 'same' } })
         expect(response.status).toBe(404)
         return (await response.text()).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn')

@@ -209,6 +209,16 @@ describe('look-ups', () => {
     expect(outcomeOf(await one.get(unseen, await api.token(clinic.orgId)))).toBe('404 not-found')
   })
 
+  test('by the subject of the identity provider take each subject that a user can have', async () => {
+    for (const externalId of ['s'.repeat(255), '\u{1D4B3}'.repeat(255)]) {
+      const userId = randomUUID()
+      await api.append(users.of(userId), userFact('UserCreated', { userId, externalId }))
+      const url = `/v1/users/by-external-id/${encodeURIComponent(externalId)}`
+      expect(await one.get(url, await api.token(null))).toMatchObject({ status: 200, body: { id: userId } })
+      expect(outcomeOf(await one.get(`${url}s`, await api.token(null)))).toBe('404 not-found')
+    }
+  })
+
   test('by the subject of the identity provider show the address to clients with users:contact only', async () => {
     const url = `/v1/users/by-external-id/${encodeURIComponent(shared.externalId)}`
     for (const orgId of [null, clinic.orgId]) {
