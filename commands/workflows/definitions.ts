@@ -14,7 +14,8 @@ export interface WorkflowDefinition extends PublishedDefinition {
 
 /** The id of all versions with this name. It follows from the name, so the stream decides the number of a version. */
 export function definitionIdOf(orgId: TenantId, name: string): string {
-  return v5(`workflow-definition\0${comparedName(name)}`, orgId)
+  // In text, a name space must be a UUID of a version of RFC 9562. The id of an organisation may be any other.
+  return v5(`workflow-definition\0${comparedName(name)}`, Buffer.from(orgId.replaceAll('-', ''), 'hex'))
 }
 
 /** Characters of all kept definitions of a store. */
