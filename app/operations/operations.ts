@@ -2,9 +2,10 @@ import type { Operations, RequestedRetry, RetryOrder } from '../../contracts/ope
 import type { FailureGroup, OperationsHealth, Overview, WorkDetail } from '../../contracts/operations/record.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { problem, type Problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { processes } from '../../processes/registry.ts'
+import type { FailureOfWork } from '../../streams/operations/events.ts'
 import { disabledEndpoints, listEndpoints } from './endpoints.ts'
 import { readSystems } from './outside-systems.ts'
 import { lifeOf, overviewOf, worstOf, type Seen } from './overview.ts'
@@ -117,12 +118,16 @@ async function readGroups(source: WorkSource, orgId: TenantId | null): Promise<r
 }
 
 async function retry(sources: OperationsSources, order: RetryOrder): Promise<RequestedRetry> {
-  const { target, orgId } = order
-  if (target.id === otherGroup) throw problem('not-retryable')
-  const failure =
-    target.kind === 'step' ? await failureOfWork(sources, orgId, target.id) : await failureOfGroup(sources, target.id)
-  if (failure === undefined) throw problem('not-found')
-  if (failure === null) throw problem('step-not-failing')
-  if (!isRetryable(failure.kind, failure.errorClass)) throw problem('not-retryable')
+  const failure = await failureToRetry(sources, order)
   return requestRetry({ ...sources, store: await sources.store() }, failure, order)
+}
+
+/** How the work of the target fails, or why it cannot be retried. */
+async function failureToRetry(source: WorkSource, { target, orgId }: RetryOrder): Promise<FailureOfWork | Problem> {
+  if (target.id === otherGroup) return problem('not-retryable')
+  const failure =
+    target.kind === 'step' ? await failureOfWork(source, orgId, target.id) : await failureOfGroup(source, target.id)
+  if (failure === undefined) return problem('not-found')
+  if (failure === null) return problem('step-not-failing')
+  return isRetryable(failure.kind, failure.errorClass) ? failure : problem('not-retryable')
 }

@@ -4,7 +4,7 @@ import type { Retry, WorkKind } from '../../contracts/operations/record.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { Problem, problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { FailureOfWork, OperatorActor } from '../../streams/operations/events.ts'
 import { recordAction } from './record-action.ts'
@@ -76,20 +76,25 @@ export async function newestRetries(pool: Pool, targets: readonly string[]): Pro
  * Takes the work that fails now, and records the request. One transaction holds the lock of the target, so two requests
  * at the same time begin one retry. The event comes before the commit. If the process dies between them, a processor
  * finds the event and takes the work (`takeLostRetries`).
+ *
+ * A repeat gets its retry, whatever has become of the work since.
+ * @param failure how the work fails, or why another request is refused
  */
 export async function requestRetry(
   { store, now, ...source }: WorkSource & { readonly store: EventStore; readonly now: () => Date },
-  failure: FailureOfWork,
+  failure: FailureOfWork | Problem,
   { id, target, orgId, reason, actor, context }: RetryOrder,
 ): Promise<RequestedRetry> {
   const relation = await workRelation(source)
   return inTransaction(source.pool, async (client) => {
     const known = await lockedRetry(client, target, id)
-    if (known !== undefined) {
-      const isOther = known.target_id !== target.id || known.target_kind !== target.kind || known.reason !== reason
-      if (known.id === id && isOther) throw problem('idempotency-key-reused')
+    if (known?.id === id) {
+      const isSame = known.target_id === target.id && known.target_kind === target.kind && known.reason === reason
+      if (!isSame) throw problem('idempotency-key-reused')
       return { retry: retryOf(known), recorded: undefined }
     }
+    if (failure instanceof Problem) throw failure
+    if (known !== undefined) return { retry: retryOf(known), recorded: undefined }
     const requestedAt = now()
     const total = await takeWork(client, relation, failure, { id, target, orgId, actor, reason, requestedAt })
     if (total === 0) throw problem('step-not-failing')

@@ -227,6 +227,27 @@ describe('a retry', () => {
     await expect(operations().retry(otherReason)).rejects.toEqual(code('idempotency-key-reused'))
   })
 
+  it('is the answer to a repeat of its request, also after the work has succeeded', async () => {
+    const key = await failing()
+    const { rows } = await operations().work({ orgId: null }, { limit: 10, after: null })
+    const asked = [order('step', rows[0]?.id ?? ''), order('group', (await onlyGroup()).id)]
+    for (const each of asked) await operations().retry(each)
+    await pool.query('delete from assessments_todo.todo where key = $1', [key])
+    begin()
+    for (const each of asked)
+      await eventually(async () =>
+        expect(await operations().retryOf(each.id)).toMatchObject({ done: 1, ended_at: expect.any(String) }),
+      )
+    await pool.query(`update runtime.retries set ended_at = now() - interval '61 minutes'`)
+    const before = (await recordedActions()).length
+    for (const each of asked) {
+      expect(await operations().retry(each)).toMatchObject({ retry: { id: each.id, done: 1 }, recorded: undefined })
+      await expect(operations().retry({ ...each, reason: 'another' })).rejects.toEqual(code('idempotency-key-reused'))
+      await expect(operations().retry({ ...each, id: randomUUID() })).rejects.toEqual(code('not-found'))
+    }
+    expect(await recordedActions()).toHaveLength(before)
+  })
+
   it('of one piece of work leaves the others alone', async () => {
     const [one, other] = [await failing(), await failing()]
     const page = await operations().work({ orgId: null }, { limit: 10, after: null })
