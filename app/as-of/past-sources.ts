@@ -73,6 +73,12 @@ const texts = async (asked: Asked, category: string): Promise<PastStream[]> => [
   ...(await ofSubject({ ...asked, tenant: noOrganisation }, { kind: 'organisation', id: noOrganisation }, [category])),
 ]
 
+/** A setting of the organisation or of the platform. Only the owner has its stream. */
+const ofEitherOwner =
+  (settings: { readonly of: (owner: TenantId, id: string) => PastStream }): Sources =>
+  ({ tenant, param }) =>
+    streamsOf(...[tenant, noOrganisation].map((owner) => settings.of(owner, param('id'))))
+
 const ofCase: Sources = ({ tenant, param }) => streamsOf(cases.of(tenant, param('id')))
 const ofConsents: Sources = async (asked) => [
   ...streamsOf(consents.of(asked.tenant, asked.param('patientId'))),
@@ -106,9 +112,8 @@ export const pastSources: Readonly<Record<string, Sources>> = {
   '/v1/clinical-api/webhook-subscriptions/:id/deliveries/:deliveryId': ofDelivery,
   '/v1/human-review/tasks/:id': ofTask,
   '/v1/notifications/:id': ofNotification,
-  '/v1/notifications/admin/subscriptions/:id': ({ tenant, param }) =>
-    streamsOf(notificationSubscriptions.of(tenant, param('id'))),
-  '/v1/notifications/admin/suppressions/:id': ({ tenant, param }) => streamsOf(suppressions.of(tenant, param('id'))),
+  '/v1/notifications/admin/subscriptions/:id': ofEitherOwner(notificationSubscriptions),
+  '/v1/notifications/admin/suppressions/:id': ofEitherOwner(suppressions),
   '/v1/notifications/admin/templates/:code': (asked) => texts(asked, 'notificationtemplate'),
   '/v1/notifications/preferences/:userId': ({ tenant, param }) =>
     streamsOf(notificationPreferences.of(param('userId')), users.of(param('userId')), organisationRoles.of(tenant)),

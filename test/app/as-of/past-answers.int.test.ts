@@ -14,7 +14,10 @@ import { formatPosition, startOfLog, type Position } from '../../../platform/kit
 import { noOrganisation, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { histories, storyOf } from '../../../tools/equality/histories.ts'
 import type { StoryAppend } from '../../../tools/equality/story.ts'
+import { notificationSubscriptions } from '../../../streams/notification-subscription/aggregate.ts'
+import { suppressions } from '../../../streams/suppression/aggregate.ts'
 import { caseFact, patientFact } from '../../streams/facts.ts'
+import { ruleFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
 import { openPastWorld, type PastWorld } from './past-world.ts'
 
 let past: PastWorld
@@ -253,6 +256,26 @@ describe('the route', () => {
     expect((await ask({ at: closed(), path }, undefined, randomUUID())).body).toMatchObject({ status: 404 })
     expect((await ask({ at: closed(), path: '/v1/clinical-api/patients/none' })).body).toMatchObject({ status: 404 })
     expect((await ask({ at: closed(), path: `${path}?org_id=${randomUUID()}` })).body).toMatchObject({ status: 404 })
+  })
+
+  it('shows the rules and the suppressions of the platform to each organisation, as today', async () => {
+    const [subscriptionId, suppressionId] = [randomUUID(), randomUUID()]
+    const rule = ruleFact('NotificationSubscriptionCreated', { subscriptionId, orgId: null })
+    const suppression = suppressionFact('SuppressionAdded', { suppressionId, orgId: null })
+    const ofPlatform = { ...storyAppend(), orgId: noOrganisation }
+    const streams = [
+      notificationSubscriptions.of(noOrganisation, subscriptionId),
+      suppressions.of(noOrganisation, suppressionId),
+    ]
+    for (const [index, event] of [rule, suppression].entries())
+      await append({ ...ofPlatform, commandId: randomUUID(), stream: streams[index]?.stream ?? '', events: [event] })
+    const at = formatPosition(await past.caughtUp())
+    const admin = '/v1/notifications/admin'
+    for (const path of [`${admin}/subscriptions/${subscriptionId}`, `${admin}/suppressions/${suppressionId}`]) {
+      const { status, body } = await past.today(orgId, path, new Date())
+      expect([status, body]).toMatchObject([200, { orgId: null }])
+      expect((await ask({ at, path })).body).toMatchObject({ status: 200, body })
+    }
   })
 
   it('shows nothing of an erased person, of no moment', async () => {
