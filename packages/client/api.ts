@@ -2592,7 +2592,7 @@ export interface paths {
         };
         /**
          * A user with memberships
-         * @description Callers of an organisation see its members, and no membership of another organisation. The ETag is `"<revision of the user>.<revision of the roles>"`; If-Match compares the first. The scope `users:admin` counts for platform clients only.
+         * @description Callers of an organisation see its members, and no membership of another organisation. The ETag is `"<revision of the user>.<revision of the roles>.<organisation>"`; If-Match compares the first. The scope `users:admin` counts for platform clients only.
          */
         get: operations["getUser"];
         put?: never;

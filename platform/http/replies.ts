@@ -6,6 +6,7 @@ import {
   parsePosition,
   type Position,
 } from '../kit/positions.ts'
+import { noOrganisation, type TenantId } from '../kit/tenants.ts'
 import { problem } from './problems.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 
@@ -121,9 +122,18 @@ export function latest(...positions: readonly (Position | undefined)[]): Positio
 const beforeFirst = -1n
 
 /** Strong validator of a record; the variant distinguishes answers of one revision. */
-export function etagOf(revision: StreamRevision, variant?: number): string {
+export function etagOf(revision: StreamRevision, variant?: number | string): string {
   const number = revision === 'no_stream' ? beforeFirst : revision
   return variant === undefined ? `"${number}"` : `"${number}.${variant}"`
+}
+
+/**
+ * For an address that shows a record of its own to each organisation. The actor of a request can name the organisation, and
+ * revisions of two organisations can be the same.
+ */
+export function variantFor(tenant: TenantId | null, variant?: number): string {
+  const owner = tenant ?? noOrganisation
+  return variant === undefined ? owner : `${variant}.${owner}`
 }
 
 /**
@@ -134,7 +144,7 @@ export function admittedRevisions(request: FastifyRequest): readonly bigint[] | 
   const header = request.headers['if-match']
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((tag) => {
-    const revision = /^\s*"(-1|\d{1,19})(?:\.\d{1,15})?"\s*$/.exec(tag)?.[1]
+    const revision = /^\s*"(-1|\d{1,19})(?:\.[\da-f.-]{1,64})?"\s*$/.exec(tag)?.[1]
     return revision === undefined ? [] : [BigInt(revision)]
   })
 }
@@ -158,8 +168,11 @@ export function refuseCreation(request: FastifyRequest): void {
 export interface FoundRecord<Body> {
   readonly body: Body
   readonly revision: StreamRevision
-  /** Tells apart answers of one revision: the window of signed addresses, or the revision of another stream. */
-  readonly variant?: number | undefined
+  /**
+   * Tells apart answers of one revision: the window of signed addresses, the revision of another stream, or the organisation that
+   * sees the record.
+   */
+  readonly variant?: number | string | undefined
 }
 
 /** 200 with ETag, or 304 without the body (which the application drops) when If-None-Match names this version. */

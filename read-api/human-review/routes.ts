@@ -10,6 +10,7 @@ import {
 } from '../../contracts/human-review/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { variantFor } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
 import { humanReviewProjector } from '../../projections/human-review/human-review.projector.ts'
@@ -36,7 +37,8 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
       const policy = await latestPolicy(pool, tenant)
       if (policy === undefined) return { body: policyBeforeFirst, revision: 'no_stream' }
       const revision = BigInt(policy.streamRevision)
-      return { body: toPolicyRecord({ ...policy, version: Number(revision) + 1 }), revision }
+      const body = toPolicyRecord({ ...policy, version: Number(revision) + 1 })
+      return { body, revision, variant: variantFor(tenant) }
     },
   })
 

@@ -10,6 +10,7 @@ import {
 } from '../../contracts/notifications/settings.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
+import { variantFor } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
@@ -113,8 +114,10 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
       requireOwnOrAdministrator(caller, userId)
       const set = await getPreferences(pool, tenant, userId)
       const revisions = set.map(({ streamRevision }) => BigInt(streamRevision))
-      const revision = revisions.toSorted((one, other) => Number(other - one))[0] ?? 'no_stream'
-      return { body: toPreferencesRecord(userId, tenant, set), revision }
+      const [revision] = revisions.toSorted((one, other) => Number(other - one))
+      const body = toPreferencesRecord(userId, tenant, set)
+      // The organisation of an entry is shown to itself only.
+      return revision === undefined ? { body, revision: 'no_stream' } : { body, revision, variant: variantFor(tenant) }
     },
   })
 }

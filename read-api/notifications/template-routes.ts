@@ -7,6 +7,7 @@ import {
 import { toRecord } from '../../engine/reads/records.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { variantFor } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationTemplatesProjector } from '../../projections/notifications/notification-templates.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
@@ -72,9 +73,10 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
       const variants = others.map((other) => ({ ...other, id: other.templateId }))
       return {
         body: toRecord(NotificationTemplateDetails, { ...view, id: view.templateId, variants }),
+      // Templates are never removed, so each change of another one makes the sum greater.
+      const changes = others.reduce((sum, { streamRevision }) => sum + Number(streamRevision) + 1, 0)
         revision: BigInt(view.streamRevision),
-        // Templates are never removed, so each change of another one makes the sum greater.
-        variant: others.reduce((sum, { streamRevision }) => sum + Number(streamRevision) + 1, 0),
+        variant: variantFor(tenant, changes),
       }
     },
   })

@@ -12,6 +12,7 @@ import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { orgAliases } from '../../platform/http/parameters.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
+import { variantFor } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
@@ -71,13 +72,14 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/admin/users/:id',
     operationId: 'getUser',
     summary: 'A user with memberships',
-    description: `${visibility} The ETag is \`"<revision of the user>.<revision of the roles>"\`; If-Match compares the first.`,
+    description: `${visibility} The ETag is \`"<revision of the user>.<revision of the roles>.<organisation>"\`; If-Match compares the first.`,
     params: { id: Uuid },
     reply: UserDetailRecord,
     problems: ['user-erased'],
     find: async ({ tenant, params }) => {
       const user = await getUser(deps, tenant, params.id)
-      return versioned(user, toDetail(user))
+      const { variant, ...found } = versioned(user, toDetail(user))
+      return { ...found, variant: variantFor(tenant, variant) }
     },
   })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bootstrap } from '../../read-api/users/users-api.ts'
+import { bootstrap, unsigned } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { openHumanReviewApi, type Headers, type HumanReviewApi } from './human-review-api.ts'
 
@@ -38,7 +38,7 @@ describe('the policy', () => {
     expect(set).toMatchObject({ status: 200, etag: '"0"' })
     expect(set.body).toEqual(record)
     const read = await get()
-    expect([read.etag, read.body]).toEqual(['"0"', record])
+    expect([read.etag, read.body]).toEqual([`"0.${h.api.world.orgId}"`, record])
     const gateway = await h.call('GET', '/v1/policy', reader)
     expect(gateway.body).toEqual(record)
 
@@ -56,6 +56,23 @@ describe('the policy', () => {
   test('is one per organisation', async () => {
     const foreign = await h.client(['human-review:read'], randomUUID())
     expect((await h.call('GET', '/policy', foreign)).body).toMatchObject({ version: 0 })
+  })
+
+  test('has a version that tells apart the organisations of the actor', async () => {
+    const [left, right] = [randomUUID(), randomUUID()]
+    for (const [orgId, seconds] of [
+      [left, 60],
+      [right, 90],
+    ] as const)
+      await h.call('PUT', `/policy?org_id=${orgId}`, bootstrap, { rules: [], lease_seconds: seconds })
+    const policyOf = async (orgId: string, headers = {}) => {
+      const actor = await h.api.actor(unsigned({ user_id: userId, org_id: orgId, permissions: [] }), null, [
+        'human-review:read',
+      ])
+      return h.call('GET', '/policy', { ...actor, ...headers })
+    }
+    const known = { 'if-none-match': String((await policyOf(left)).etag) }
+    expect(await policyOf(right, known)).toMatchObject({ status: 200, body: { lease_seconds: 90 } })
   })
 })
 

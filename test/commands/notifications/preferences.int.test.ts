@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isOptedOut } from '../../../commands/notifications/preferences.ts'
 import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
 import { changeStatus, givenMember } from '../../read-api/users/given-users.ts'
+import { unsigned } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { openSettingsApi, preferenceScopes, type Headers, type SettingsApi } from './settings-api.ts'
 
@@ -41,7 +42,7 @@ describe('GET and PUT /v1/notifications/preferences/{userId}', () => {
     const expected = { ...noMarketing, userId, orgId: s.clinic.orgId, effective: true, updatedAt: expect.any(String) }
     expect(entryIn(first, 'marketing')).toEqual(expected)
     expect(entryIn(first, 'marketing', 'slack')).toMatchObject({ optedOut: false, updatedAt: null })
-    expect(await get(userId)).toMatchObject({ etag: '"0"', body: first.body })
+    expect(await get(userId)).toMatchObject({ etag: `"0.${s.clinic.orgId}"`, body: first.body })
 
     expect(refusalOf(await put(userId, [], beforeFirst))).toBe('412 precondition-failed')
     const second = await put(userId, [{ category: 'clinical', channel: 'slack', optedOut: true }])
@@ -120,6 +121,22 @@ describe('GET and PUT /v1/notifications/preferences/{userId}', () => {
     expect(entryIn(await get(s.foreigner.userId), 'marketing')).toMatchObject({ optedOut: true, orgId: null })
     expect(entryIn(await get(query, s.platform), 'marketing')).toMatchObject({ orgId: s.hospital.orgId })
     expect(entryIn(await put(s.foreigner.userId, [noMarketing]), 'marketing')).toMatchObject({ orgId: s.clinic.orgId })
+  })
+
+  test('have a version that tells apart the organisations of the actor', async () => {
+    const member = await givenMember(s.api, s.clinic)
+    await givenMember(s.api, s.hospital, s.hospital.clinician, member)
+    await put(member.userId, [noMarketing])
+    const readIn = async (orgId: string, headers = {}) => {
+      const context = unsigned({ user_id: member.userId, org_id: orgId, permissions: [] })
+      return get(member.userId, { ...(await s.api.actor(context, null, preferenceScopes)), ...headers })
+    }
+    const first = await readIn(s.clinic.orgId)
+    const known = { 'if-none-match': String(first.etag) }
+    expect(entryIn(first, 'marketing')).toMatchObject({ orgId: s.clinic.orgId })
+    expect((await readIn(s.clinic.orgId, known)).status).toBe(304)
+    const second = await readIn(s.hospital.orgId, known)
+    expect([second.status, entryIn(second, 'marketing')]).toMatchObject([200, { optedOut: true, orgId: null }])
   })
 
   test('answer 410 for erased users', async () => {

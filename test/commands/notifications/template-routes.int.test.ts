@@ -48,7 +48,7 @@ describe('PUT /v1/notifications/admin/templates/{code}', () => {
     )
     const read = await api.call('GET', location.replace('/v1/notifications', ''))
     expect([read.status, read.body, made.headers['etag']]).toEqual([200, { ...record, variants: [] }, '"0"'])
-    expect(read.headers['etag']).toBe('"0.0"')
+    expect(read.headers['etag']).toBe(`"0.0.${api.world.orgId}"`)
   })
 
   it('answers 200 later; only another subject or body makes another version', async () => {
@@ -166,6 +166,18 @@ describe('GET of one code', () => {
     expect((await api.call('GET', pathOf(code), { headers: { 'if-none-match': etag } })).status).toBe(200)
   })
 })
+
+  it('gives another ETag to the actor of another organisation', async () => {
+    const code = newCode()
+    const [left, right] = [randomUUID(), randomUUID()]
+    for (const orgId of [left, right]) await put(code, { ...mail, bodyTemplate: orgId }, orgId)
+    const first = await api.call('GET', pathOf(code), { actorOf: left })
+    expect(detailsOf(first)).toMatchObject({ bodyTemplate: left })
+    const headers = { 'if-none-match': String(first.headers['etag']) }
+    expect((await api.call('GET', pathOf(code), { actorOf: left, headers })).status).toBe(304)
+    const second = await api.call('GET', pathOf(code), { actorOf: right, headers })
+    expect([second.status, detailsOf(second)]).toMatchObject([200, { bodyTemplate: right }])
+  })
 
 it('GET of the list contains own templates and the defaults, or those that the filters select', async () => {
   const [orgId, strangerId] = [randomUUID(), randomUUID()]

@@ -13,6 +13,7 @@ import { silentLogger } from '../../../tools/equality/contents.ts'
 import { startApplication } from '../../platform/http/test-application.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
+import { unsigned } from '../../read-api/users/users-api.ts'
 
 export interface Answer {
   readonly status: number
@@ -31,6 +32,8 @@ export interface TemplatesApi {
 interface CallOptions {
   readonly body?: object
   readonly orgId?: string | null
+  /** For an administrator of this organisation, as a platform client without a scope. */
+  readonly actorOf?: string
   readonly scopes?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -75,9 +78,16 @@ export async function openTemplatesApi(): Promise<TemplatesApi> {
   })
   return {
     world,
-    async call(method, path, { body, orgId = world.orgId, scopes = ['notifications:admin'], headers = {} } = {}) {
-      const token = await served.token({ clientId: randomUUID(), orgId, scopes })
-      const request = { method, url: `/v1/notifications${path}`, headers: { ...token, ...headers } }
+    async call(
+      method,
+      path,
+      { body, orgId = world.orgId, actorOf, scopes = ['notifications:admin'], headers = {} } = {},
+    ) {
+      const claims = actorOf === undefined ? { orgId, scopes } : { orgId: null, scopes: [], trustedActorContext: true }
+      const token = await served.token({ clientId: randomUUID(), ...claims })
+      const context = { user_id: randomUUID(), org_id: actorOf, permissions: ['notifications:admin'] }
+      const actor = actorOf === undefined ? {} : { 'x-actor-context': unsigned(context) }
+      const request = { method, url: `/v1/notifications${path}`, headers: { ...token, ...actor, ...headers } }
       const answer = await served.app.inject(body === undefined ? request : { ...request, payload: body })
       const { statusCode: status, headers: got, body: text } = answer
       return { status, headers: got, body: text === '' ? null : (JSON.parse(text) as unknown) }

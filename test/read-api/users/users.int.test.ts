@@ -127,7 +127,7 @@ describe('a user', () => {
     const renamed = { roleId: clinic.clinician, organisationId: clinic.orgId, name: 'Doctor' }
     await api.append(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', renamed))
     const { etag } = await one.get(path(member.userId), clinicAdmin)
-    expect(etags.every((each) => /^"\d+\.\d+"$/.test(String(each)))).toBe(true)
+    expect(etags.every((each) => /^"\d+\.\d+\.[\da-f-]{36}"$/.test(String(each)))).toBe(true)
     expect(new Set([...etags, etag]).size).toBe(3)
     const unchanged = await one.get(path(member.userId), { ...clinicAdmin, 'if-none-match': String(etag) })
     expect(unchanged.status).toBe(304)
@@ -292,6 +292,21 @@ describe('look-ups', () => {
     const noId = unsigned({ user_id: 'jane', org_id: clinic.orgId, permissions: [] })
     expect(outcomeOf(await one.get('/v1/users/me', await api.actor(noId)))).toBe('404 not-found')
   })
+})
+
+test('the version of a user tells apart the organisations of the actor, whose memberships it shows', async () => {
+  const [left, right] = [await givenOrganisation(api), await givenOrganisation(api)]
+  const user = await givenMember(api, left)
+  await givenMember(api, right, right.clinician, user)
+  const answerIn = async ({ orgId }: GivenOrganisation, headers = {}) => {
+    const claims = { user_id: randomUUID(), org_id: orgId, permissions: ['users:admin'] }
+    return one.get(`/v1/admin/users/${user.userId}`, { ...(await api.actor(unsigned(claims), null)), ...headers })
+  }
+  const first = await answerIn(left)
+  const known = { 'if-none-match': String(first.etag) }
+  expect([organisationsOf(first), (await answerIn(left, known)).status]).toEqual([[left.orgId], 304])
+  const second = await answerIn(right, known)
+  expect([second.status, organisationsOf(second)]).toEqual([200, [right.orgId]])
 })
 
 test('the version of the own user tells apart the organisations of the actor, whose permissions it shows', async () => {
