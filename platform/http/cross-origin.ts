@@ -14,11 +14,13 @@ const sent = [
   'traceparent',
   'x-actor-context',
   'x-min-commit-position',
+  'x-purpose-of-use',
   'x-request-id',
 ].join(', ')
 
 /** What a page may read, beside the headers that every page may. */
 const read = [
+  'allow',
   'api-version',
   'deprecation',
   'etag',

@@ -1,10 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { servicesOf } from '../../../app/services.ts'
+import { unusedParts } from '../../support/unused-parts.ts'
 import { startApplication, thingId, type TestApplication } from './test-application.ts'
 
 const page = 'https://app.example.org'
 const things = '/v1/clinical-api/things'
 const preflight = { method: 'OPTIONS', url: things } as const
 const asking = (origin: string) => ({ origin, 'access-control-request-method': 'POST' })
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+}
+
 const ofCors = (headers: object) => Object.keys(headers).filter((name) => name.startsWith('access-control-'))
 
 describe('with origins', () => {
@@ -52,6 +64,30 @@ describe('with origins', () => {
       expect([ofCors(refused.headers), refused.headers['vary']]).toEqual([[], 'origin'])
     },
   )
+
+  it('it may send and read every header that is documented', async () => {
+    const whole = await startApplication({ env: { CORS_ORIGINS: page }, services: servicesOf(unusedParts) })
+    const { headers } = await whole.app.inject({ ...preflight, headers: asking(page) })
+    const refused = await whole.app.inject({ url: things, headers: { origin: page } })
+    const document = (await whole.app.inject({ url: '/openapi.json' })).json<OpenApi>()
+    await whole.app.close()
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+    const taken = operations.flatMap(({ parameters = [] }) => parameters.filter((one) => one.in === 'header'))
+    const answered = operations.flatMap(({ responses }) =>
+      Object.values(responses).flatMap((response) => Object.keys(response.headers ?? {})),
+    )
+    const list = (text: unknown) => new Set(String(text).split(', '))
+    const [sent, read] = [
+      list(headers['access-control-allow-headers']),
+      list(refused.headers['access-control-expose-headers']),
+    ]
+    const names = new Set(taken.map(({ name }) => name.toLowerCase()))
+    expect(names.size).toBeGreaterThan(5)
+    expect([...names].filter((name) => !sent.has(name))).toEqual([])
+    const others = [...new Set(answered.map((name) => name.toLowerCase()))].filter((name) => !read.has(name))
+    // It is for caches.
+    expect(others.filter((name) => name !== 'vary')).toEqual([])
+  })
 
   it('keeps what an answer varies by', async () => {
     const { headers } = await t.app.inject({ url: '/problems/conflict', headers: { origin: page } })
