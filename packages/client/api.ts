@@ -11799,10 +11799,10 @@ export interface operations {
                 channel?: "email" | "slack";
                 locale?: string;
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
-                orgId?: string;
-                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 org_id?: string;
             };
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
             header?: never;
             path: {
                 code: string;
@@ -11871,10 +11871,10 @@ export interface operations {
                 channel?: "email" | "slack";
                 category?: "transactional" | "clinical" | "marketing" | "operational";
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
-                orgId?: string;
-                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 org_id?: string;
             };
+                /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
+                orgId?: string;
             header?: never;
             path?: never;
             cookie?: never;

@@ -27,8 +27,8 @@ const isVisible = '(?? = ? or ?? is null)'
 export interface TemplateFilters {
   readonly channel?: string | undefined
   readonly category?: string | undefined
-  /** Only templates of this organisation, without the defaults. */
-  readonly orgId?: string | undefined
+  /** Leaves out the defaults of the platform. */
+  readonly isOwnOnly: boolean
 }
 
 const byCode = sortOrder('asc', t.code, t.templateId)
@@ -38,10 +38,10 @@ export const { placeOf: placeOfTemplate } = byCode
 export async function listTemplates(
   pool: Pool,
   tenant: TenantId | null,
-  { channel, category, orgId }: TemplateFilters,
+  { channel, category, isOwnOnly }: TemplateFilters,
   page: PageRequest,
 ) {
-  const within = orgId === undefined ? rowsWithPlatform : rowsWithin
+  const within = isOwnOnly ? rowsWithin : rowsWithPlatform
   const rows = within(t, tenant)
   if (channel !== undefined) rows.whereRaw('?? = ?', [t.channel, channel])
   if (category !== undefined) rows.whereRaw('?? = ?', [t.category, category])

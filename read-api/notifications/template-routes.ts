@@ -5,7 +5,7 @@ import {
   toTemplateRecord,
 } from '../../contracts/notifications/template.ts'
 import { toRecord } from '../../engine/reads/records.ts'
-import { Uuid } from '../../platform/http/members.ts'
+import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { variantFor } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -28,8 +28,8 @@ const shared = {
 
 const { properties } = NotificationTemplateRecord
 const channel = Type.Optional(properties.channel)
-/** Also the organisation of the request. Named, it leaves out the defaults of the platform. */
-const orgId = Type.Optional(Uuid)
+/** The organisation of the request. Named, it leaves out the defaults of the platform. */
+const orgNames = orgQueryOf('optional')
 
 export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool } = deps
@@ -41,7 +41,7 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'Templates, by code',
     description:
       'Those of the organisation and the defaults of the platform; with `orgId` only those of the organisation. A platform client that names none gets those of all.',
-    query: { channel, category: Type.Optional(properties.category), orgId },
+    query: { channel, category: Type.Optional(properties.category), ...orgNames },
     list: 'notification-templates',
     sort: 'code',
     pageName: 'NotificationTemplatePage',
@@ -49,7 +49,8 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     casing: 'camel',
     // A template has up to 64 KiB.
     greatestPage: 50,
-    rows: ({ tenant, query }, page) => listTemplates(pool, tenant, query, page),
+    rows: ({ tenant, query }, page) =>
+      listTemplates(pool, tenant, { ...query, isOwnOnly: namedOrg(query) !== undefined }, page),
     placeOf: placeOfTemplate,
     toItem: toTemplateRecord,
   })
@@ -62,19 +63,20 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     description:
       '`channel`, `locale` and `orgId` select the template. Without them a mail in en-GB comes first, and of two the one of the organisation.',
     params: { code: Type.String({ minLength: 1, maxLength: 255 }) },
-    query: { channel, locale: Type.Optional(Type.String({ maxLength: 64 })), orgId },
+    query: { channel, locale: Type.Optional(Type.String({ maxLength: 64 })), ...orgNames },
     reply: NotificationTemplateDetails,
     find: async ({ tenant, params, query }) => {
       const visible = await listTemplateVariants(pool, tenant, params.code)
-      const chosen = preferred(visible.filter((variant) => isSelected(variant, query)))
+      const orgId = namedOrg(query) === undefined ? undefined : tenant
+      const chosen = preferred(visible.filter((variant) => isSelected(variant, { ...query, orgId })))
       if (chosen === undefined) throw problem('not-found')
       const view = await getTemplate(pool, tenant, chosen.templateId)
       const others = visible.filter((variant) => variant !== chosen)
       const variants = others.map((other) => ({ ...other, id: other.templateId }))
-      return {
-        body: toRecord(NotificationTemplateDetails, { ...view, id: view.templateId, variants }),
       // Templates are never removed, so each change of another one makes the sum greater.
       const changes = others.reduce((sum, { streamRevision }) => sum + Number(streamRevision) + 1, 0)
+      return {
+        body: toRecord(NotificationTemplateDetails, { ...view, id: view.templateId, variants }),
         revision: BigInt(view.streamRevision),
         variant: variantFor(tenant, changes),
       }
@@ -85,7 +87,7 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
 interface Selection {
   readonly channel?: string | undefined
   readonly locale?: string | undefined
-  readonly orgId?: string | undefined
+  readonly orgId?: string | null | undefined
 }
 
 function isSelected(variant: TemplateVariantView, wanted: Selection): boolean {

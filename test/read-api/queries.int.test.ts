@@ -371,7 +371,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listSuppressions: (tenant) => settings.listSuppressions(reads, tenant, { isOwnOnly: false }, first),
   getSuppression: (tenant) => settings.getSuppression(reads, tenant, settingIds.suppression),
   getPreferences: (tenant) => settings.getPreferences(pool, tenant, userIds.user),
-  listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
+  listTemplates: (tenant) => templates.listTemplates(pool, tenant, { isOwnOnly: false }, first),
   listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
   getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(reads, tenant, ids.assessment),
@@ -675,7 +675,10 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     size: count + 1,
   },
   templates: {
-    list: listOf((after, limit) => templates.listTemplates(pool, org, {}, { after, limit }), templates.placeOfTemplate),
+    list: listOf(
+      (after, limit) => templates.listTemplates(pool, org, { isOwnOnly: false }, { after, limit }),
+      templates.placeOfTemplate,
+    ),
     size: count + 1,
   },
   roles: {

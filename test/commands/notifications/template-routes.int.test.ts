@@ -150,6 +150,7 @@ describe('GET of one code', () => {
     expect(await chosen(`?orgId=${api.world.orgId}&locale=de-DE`)).toBe(404)
     expect(await chosen('', null)).toBe(platform)
     expect(await chosen(`?orgId=${api.world.orgId}`, null)).toBe(own)
+    expect(await chosen(`?org_id=${api.world.orgId.toUpperCase()}&locale=de-DE`)).toBe(404)
     expect(await chosen('', randomUUID())).toBe(platform)
     const { variants } = detailsOf(await api.call('GET', pathOf(code)))
     expect(variants.map((variant) => Object.keys(variant))).toEqual(
@@ -165,7 +166,6 @@ describe('GET of one code', () => {
     await put(code, chat)
     expect((await api.call('GET', pathOf(code), { headers: { 'if-none-match': etag } })).status).toBe(200)
   })
-})
 
   it('gives another ETag to the actor of another organisation', async () => {
     const code = newCode()
@@ -178,6 +178,7 @@ describe('GET of one code', () => {
     const second = await api.call('GET', pathOf(code), { actorOf: right, headers })
     expect([second.status, detailsOf(second)]).toMatchObject([200, { bodyTemplate: right }])
   })
+})
 
 it('GET of the list contains own templates and the defaults, or those that the filters select', async () => {
   const [orgId, strangerId] = [randomUUID(), randomUUID()]
@@ -197,7 +198,8 @@ it('GET of the list contains own templates and the defaults, or those that the f
   expect(await found('?limit=200')).toEqual([ownMail, platform, ownChat].toSorted())
   expect(await found('?channel=slack&limit=200')).toEqual([ownChat])
   expect(await found('?category=clinical&limit=200')).toEqual([ownChat])
-  expect(await found(`?orgId=${orgId}`)).toEqual([ownMail, ownChat].toSorted())
+  for (const name of ['orgId', 'org_id'])
+    expect(await found(`?${name}=${orgId}`)).toEqual([ownMail, ownChat].toSorted())
   expect(await found(`?orgId=${strangerId}`, null)).toEqual([theirs])
   expect((await api.call('GET', `/admin/templates?orgId=${strangerId}`, { orgId })).status).toBe(404)
 })
