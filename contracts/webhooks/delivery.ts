@@ -1,7 +1,11 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { DeliveredEventType, DeliveryErrorClass, DeliveryStatus } from '../../streams/webhook-delivery/events.ts'
+import { mostAttempts } from '../../streams/webhook-delivery/aggregate.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
+
+/** The newest of the ended attempts are in the record. */
+export const attemptsOfRecord = mostAttempts
 
 const Attempt = Type.Object({
   at: Instant,
@@ -10,14 +14,14 @@ const Attempt = Type.Object({
   error_class: Nullable(DeliveryErrorClass),
 })
 
-/** Specification 2.3: the outcome of each attempt that has ended, without the receiver's answer. */
+/** Specification 2.3: the outcomes of attempts that have ended, without the receiver's answer. */
 export const WebhookDeliveryRecord = Type.Object(
   {
     id: Uuid,
     event_type: DeliveredEventType,
     assessment_id: Nullable(Uuid),
     status: DeliveryStatus,
-    attempts: Type.Array(Attempt),
+    attempts: Type.Array(Attempt, { description: `The newest ${attemptsOfRecord} that have ended, in order` }),
     next_attempt_at: Nullable(
       Type.String({
         format: 'date-time',
@@ -36,7 +40,7 @@ export type WebhookDeliveryRecord = Static<typeof WebhookDeliveryRecord>
 
 export type WebhookDeliveryView = Omit<ValuesOf<typeof WebhookDeliveryRecord>, 'id' | 'attempts'> & {
   readonly deliveryId: string
-  /** Ended attempts, in order. */
+  /** The newest ended attempts, in order. */
   readonly attempts: readonly ValuesOf<typeof Attempt>[]
 }
 

@@ -4846,6 +4846,7 @@ export interface components {
             assessment_id: string | null;
             /** @enum {unknown} */
             status: "pending" | "delivered" | "failed" | "cancelled";
+            /** @description The newest 100 that have ended, in order */
             attempts: {
                 /** Format: date-time */
                 at: string;
@@ -11800,9 +11801,9 @@ export interface operations {
                 locale?: string;
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 org_id?: string;
-            };
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 orgId?: string;
+            };
             header?: never;
             path: {
                 code: string;
@@ -11872,9 +11873,9 @@ export interface operations {
                 category?: "transactional" | "clinical" | "marketing" | "operational";
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 org_id?: string;
-            };
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 orgId?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -1,4 +1,4 @@
-import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
+import { attemptsOfRecord, type WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
 import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
@@ -17,9 +17,11 @@ import {
   childrenOf,
   computed,
   filtered,
+  matching,
   membersOf,
   pageOf,
   rowsFrom,
+  rowsOf,
   rowsOfTenant,
   sortOrder,
   tableOf,
@@ -34,6 +36,7 @@ type Delivery = ViewOf<typeof webhookDeliveriesTable>
 const s = tableOf(webhookSubscriptionsProjector, webhookSubscriptionsTable, 's')
 const d = tableOf(webhookDeliveriesProjector, webhookDeliveriesTable, 'd')
 const a = tableOf(webhookDeliveriesProjector, webhookAttemptsTable, 'a')
+const e = tableOf(webhookDeliveriesProjector, webhookAttemptsTable, 'e')
 
 function subscriptionsOf(tenant: TenantId) {
   return rowsOfTenant(s, tenant)
@@ -59,14 +62,22 @@ function deliveriesOf(tenant: TenantId, subscriptionId: string) {
   return rowsOfTenant(d, tenant).where(d.subscriptionId, subscriptionId)
 }
 
-/** Reads the attempts in the statement of their delivery, so that both are of the same moment. */
+/** The newest ended attempts, in the statement of their delivery, so that both are of the same moment. */
 const attempts = () =>
   childrenOf(a, {
     on: { deliveryId: d.deliveryId },
+    where: (rows) => rows.whereRaw('?? > (?) - ?', [a.attempt, lastEnded(), attemptsOfRecord]),
     select: { at: a.at, statusCode: a.statusCode, durationMs: a.durationMs, errorClass: a.errorClass },
     given: ['durationMs'],
     orderBy: [a.attempt],
   })
+
+/** The number of the last attempt of a delivery with an outcome. */
+function lastEnded() {
+  return rowsOf(e, { attempt: computed<number>('max(??)', [e.attempt]) })
+    .whereRaw(...matching(e, { deliveryId: d.deliveryId }))
+    .whereRaw('?? is not null', [e.durationMs])
+}
 
 /** True before the first attempt or cancellation. The delivery waits for a worker, or until its endpoint's pause ends. */
 function isUntouched({ streamRevision }: Pick<Delivery, 'streamRevision'>): boolean {

@@ -4,6 +4,9 @@ import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggre
 import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEvent } from './events.ts'
 import type { DataOf } from '../../engine/store/events.ts'
 
+/** Each request to deliver again may add a round of attempts, so state and records have only the newest. */
+export const mostAttempts = 100
+
 /** An attempt with a known outcome. */
 interface FinishedAttempt {
   readonly attempt: number
@@ -16,6 +19,7 @@ interface FinishedAttempt {
 }
 
 interface Delivery extends DataOf<WebhookDeliveryEvent, 'WebhookDeliveryScheduled'> {
+  /** The newest ones. */
   readonly attempts: readonly FinishedAttempt[]
   /** Number of the last attempt with a known outcome. An attempt that a crash cut off uses no place in the schedule. */
   readonly finishedAttempts: number
@@ -133,7 +137,7 @@ function finished(
   errorClass: DeliveryErrorClass | null,
 ) {
   const at = state.openAttemptedAt ?? endedAt
-  const attempts = [...state.attempts, { attempt, at, statusCode, durationMs, errorClass }]
+  const attempts = [...state.attempts, { attempt, at, statusCode, durationMs, errorClass }].slice(-mostAttempts)
   return { attempts, finishedAttempts: attempt, openAttemptedAt: null, openLeaseUntil: null }
 }
 

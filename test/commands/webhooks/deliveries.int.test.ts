@@ -74,6 +74,25 @@ const idsOf = ({ body }: WebhookAnswer): unknown[] =>
   (memberOf(body, 'data') as unknown[]).map((one) => memberOf(one, 'id'))
 
 describe('the log of deliveries', () => {
+  it('shows the newest 100 attempts of a delivery that was sent again many times, in every answer', async () => {
+    const { id, eventId } = await recordDelivery(1)
+    const named = { deliveryId: id, subscriptionId, eventId }
+    const failed = (attempt: number) => [
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt, attemptedAt: at(attempt) }),
+      deliveryFact('WebhookDeliveryAttemptFailed', { ...named, attempt }),
+    ]
+    await api.record(...Array.from({ length: 101 }, (_, index) => failed(index + 2)).flat())
+    // The outcome of the next one is not known.
+    await api.record(deliveryFact('WebhookDeliveryAttempted', { deliveryId: id, attempt: 103, attemptedAt: at(103) }))
+    const newest = Array.from({ length: 100 }, (_, index) => at(index + 3))
+    const shownBy = (record: unknown) => (memberOf(record, 'attempts') as unknown[]).map((one) => memberOf(one, 'at'))
+    const path = pathOf(`/deliveries/${id}`)
+    const list = await api.get(pathOf('/deliveries'))
+    const again = await api.post(`${path}/redeliver`)
+    for (const record of [(await api.get(path)).body, memberOf(list.body, 'data', 0), again.body])
+      expect(shownBy(record)).toEqual(newest)
+  })
+
   it('shows the outcome of each, newest first', async () => {
     const pending = await recordDelivery(1)
     const delivered = await recordDelivery(2, 'delivered')
