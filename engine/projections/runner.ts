@@ -218,7 +218,7 @@ export class ProjectionRunner {
         this.#loseLocks()
       }
       const waitMs = this.#failedLooks === 0 ? heartbeatMs : backoffMs(backoff, this.#failedLooks)
-      await pause(waitMs, AbortSignal.any([this.#closing.signal, this.#wake.signal]))
+      await pause(waitMs, this.#wake.signal)
     }
   }
 
@@ -264,13 +264,11 @@ export class ProjectionRunner {
     run.upgrading = this.#upgrades.begin(run.projector)
   }
 
-  /** Continues where the copy ends, without a pause. So no caller sees the projector idle in between. */
-  async #upgraded(run: ProjectorRun, running: AbortController): Promise<void> {
-    await this.#oneAtATime(async () => {
-      if (run.upgrading !== running) return
-      run.upgrading = undefined
-      await this.#look()
-    }).catch(() => this.#wake.abort())
+  /** The next look follows at once and continues where the copy ends. Until then the projector counts as catching up. */
+  #upgraded(run: ProjectorRun, running: AbortController): void {
+    if (run.upgrading !== running) return
+    run.upgrading = undefined
+    this.#wake.abort()
   }
 
   #upgradeFailed(run: ProjectorRun, running: AbortController, failure: ProjectionFailure | undefined): void {
@@ -384,9 +382,12 @@ export class ProjectionRunner {
     run.member = undefined
   }
 
-  /** Stops feeding projectors that the next look may take again. Until then nobody knows whether they have caught up. */
+  /**
+   * Stops feeding projectors that the next look may take again. Until then nobody knows whether they have caught up. A
+   * failed upgrade stays one: a loss is no request of an operator.
+   */
   #lose(runs: Iterable<ProjectorRun>): void {
-    for (const run of runs) this.#leave(run, 'standby')
+    for (const run of runs) if (!run.hasFailedUpgrade) this.#leave(run, 'standby')
     this.#losses += 1
   }
 

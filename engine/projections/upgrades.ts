@@ -8,7 +8,7 @@ import { upgrade, UpgradeFailedError } from './upgrade.ts'
 
 export interface UpgradeListener {
   /** This program's version serves now, or there was nothing left to do. */
-  upgraded(projector: Projector, running: AbortController): Promise<void>
+  upgraded(projector: Projector, running: AbortController): void
   /** Without a `failure`: the database's disk has no room for the copy. */
   failed(projector: Projector, running: AbortController, failure: ProjectionFailure | undefined): void
 }
@@ -53,7 +53,7 @@ export class Upgrades {
     const signal = AbortSignal.any([running.signal, this.#closing])
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        if (await this.#tryOnce(projector, signal)) return await this.#listener.upgraded(projector, running)
+        if (await this.#tryOnce(projector, signal)) return this.#listener.upgraded(projector, running)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof UpgradeFailedError) return this.#listener.failed(projector, running, error.failure)

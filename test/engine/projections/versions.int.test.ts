@@ -4,12 +4,13 @@ import { fill } from '../../../engine/rebuild/fill.ts'
 import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { defineProjector, type Projector } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
+import { AdvisoryLocks } from '../../../engine/projections/advisory-locks.ts'
 import { requestStop } from '../../../engine/projections/checkpoints.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { eventually } from '../../support/eventually.ts'
 import { RebuildWorld } from '../rebuild/rebuild-world.ts'
-import { filter, opened, renamed, say, silentLogger, ticketBoard, tickets, type TicketEvent } from './tickets.ts'
+import { filter, opened, renamed, say, silentLogger, ticketBoard, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
 
 const world = RebuildWorld.ofThisFile()
 
@@ -207,6 +208,58 @@ describe('a newer version of a projector', () => {
     gate.resolve()
     await eventually(() => expect(second.status()[0]?.state).toBe('failed'))
     expect(await world.stored('ticket_board__next')).toMatchObject({ status: 'failed' })
+  })
+
+  it('that cannot process an event is not tried again after the locks were lost', async () => {
+    await ticketNamed('bad')
+    await world.filled([board(1)])
+    let tries = 0
+    const picky = board(2, {
+      handlers: {
+        TicketOpened: () => {
+          tries += 1
+          throw new RangeError('never')
+        },
+      },
+    })
+    const newer = world.start([picky, ticketCounts])
+    await eventually(() => expect(newer.status().map(({ state }) => state)).toEqual(['failed', 'live']))
+    const [failed] = newer.status()
+    await world.pool.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'`)
+    await eventually(() => expect(newer.status()[1]?.state).not.toBe('live'))
+    await eventually(() => expect(newer.status()[1]?.state).toBe('live'))
+    expect([newer.status()[0], tries]).toEqual([failed, 1])
+  })
+
+  it('is fed once its copy serves, although the database fails in the look that takes it', async () => {
+    await ticketNamed('a')
+    await world.filled([board(1)])
+    // Nobody but this holds the lock of the other projector, until the copy is nearly filled.
+    const locks = await AdvisoryLocks.open(world.pool, () => undefined)
+    await locks.tryAcquire(ticketCounts.name)
+    const filling = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    let [isNext, hasFailed] = [false, false]
+    const skips = async (name: string): Promise<ReadonlySet<string>> => {
+      filling.resolve()
+      await released.promise
+      isNext = name === ticketCounts.name && !hasFailed
+      return new Set()
+    }
+    const connect = async () => {
+      if (!isNext) return world.pool.connect()
+      ;[isNext, hasFailed] = [false, true]
+      throw new Error('too many connections')
+    }
+    const pool = new Proxy(world.pool, {
+      get: (target, name) => (name === 'connect' ? connect : Reflect.get(target, name, target)),
+    })
+    const newer = world.start([board(2), ticketCounts], { pool, skips, heartbeatMs: 60_000 })
+    await filling.promise
+    await locks.close()
+    released.resolve()
+    await eventually(() => expect(newer.status().map(({ state }) => state)).toEqual(['live', 'live']))
+    expect(hasFailed).toBe(true)
   })
 
   it('without room on the disk drops its copy, and tries again only after a resume', async () => {
