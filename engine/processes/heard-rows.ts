@@ -54,6 +54,12 @@ export class HeardRows {
     return this.#held.has(nameOf(row))
   }
 
+  /** Whether a step of the row runs in this worker. */
+  isRunning(row: RowKey): boolean {
+    const held = this.#held.get(nameOf(row))
+    return held !== undefined && held.endedMs === undefined
+  }
+
   begin(row: RowKey): void {
     this.#held.set(nameOf(row), {})
   }

@@ -271,10 +271,14 @@ export class ProcessWorker implements BudgetMember {
     this.#heard.claimed(at.getTime())
   }
 
-  /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
+  /**
+   * If the claim took most of its own lease, it begins nothing and gives the rows back. After a step of the clock a claim
+   * may find rows whose steps still run here. It prolongs their leases.
+   */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
     const term = termUntil(lease, this.#options.now(), this.#options)
     for (const claim of claimed) {
+      if (this.#heard.isRunning(claim.todo)) continue
       if (term !== undefined) this.#begin(claim, term)
       else this.#giveBackUnrun(claim)
     }

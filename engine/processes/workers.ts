@@ -104,11 +104,12 @@ export class Workers {
     const timer = setTimeout(() => this.#aborting.abort(), limitMs)
     await Promise.all(this.#workers.map((worker) => worker.finish()))
     clearTimeout(timer)
-    await this.#identity?.close().catch(() => undefined)
     const { logger } = this.#options
     // A claim that cannot be given back ends with its lease.
     const failed = (err: unknown) => logger.warn({ component: 'processes', err }, 'claims were not given back')
     await Promise.all(this.#workers.map((worker) => worker.giveBack().catch(failed)))
+    // Last: the next run of this instance ends its claims without their fences.
+    await this.#identity?.close().catch(() => undefined)
   }
 
   /** For the statement that writes the rows of the batch. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
+import { AdvisoryLocks } from '../../../engine/projections/advisory-locks.ts'
 import type { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { bindProcess } from '../../../engine/processes/process.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
@@ -324,7 +325,53 @@ describe('workers', () => {
     expect(deps.calls).toEqual([key])
   })
 
+  it('run no step of a row twice at once, although a step forward of the clock ends its lease', async () => {
+    runner = await startList(world)
+    let aheadMs = 0
+    const holding = Promise.withResolvers<undefined>()
+    const deps = dependencies(() => holding.promise)
+    const workers = startWorkers(deps, { now: () => new Date(Date.now() + aheadMs) })
+    const key = fresh()
+    await say(store, `ticket-${key}`, opened(key))
+    await eventually(() => expect(deps.calls).toEqual([key]))
+    const leaseEndMs = async () => {
+      const { rows } = await pool.query<{ lease_until: Date }>('select lease_until from runtime.claims')
+      return rows[0]?.lease_until.getTime() ?? 0
+    }
+    const before = await leaseEndMs()
+    aheadMs = 60_000
+    workers.wake()
+    await eventually(async () => expect(await leaseEndMs()).toBeGreaterThan(before))
+    holding.resolve(undefined)
+    await eventually(async () => expect(await todos()).toBe(0))
+    expect(deps.calls).toEqual([key])
+  })
+
   describe('of a named instance', () => {
+    it('give their claims back before another run can be the instance', async () => {
+      runner = await startList(world)
+      const locks = await AdvisoryLocks.open(pool, () => undefined)
+      const wasFree: boolean[] = []
+      let isClosing = false
+      const query = async (...given: Parameters<Pool['query']>) => {
+        if (isClosing) wasFree.push(await locks.tryAcquire('instance clinic'))
+        return pool.query(...given)
+      }
+      const watched = new Proxy(pool, {
+        get: (target, name) => (name === 'query' ? query : Reflect.get(target, name, target)),
+      })
+      // So the claim of the row is still to be given back when the workers close.
+      const workers = startWorkers(dependencies(), { instance: 'clinic', pool: watched, pollMs: 10_000 })
+      const key = fresh()
+      await say(store, `ticket-${key}`, opened(key))
+      await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+      isClosing = true
+      await workers.close()
+      expect(wasFree.length).toBeGreaterThan(0)
+      expect(wasFree).not.toContain(true)
+      await locks.close()
+    })
+
     const lease = () => new Date(Date.now() + 60_000)
     const claimAs = async (id: string, until = lease()) => {
       const claims = new Claims(pool, reminders, { id })
