@@ -201,12 +201,12 @@ export class EventStore {
     let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
     let position = cached?.position
-    const events =
-      cached === undefined && target.fold.wholeState !== undefined
-        ? await this.#readSince<Event>(target.stream, target.fold.wholeState)
-        : this.readStream<Event>(target.stream, { from: nextRevision(revision) })
     let followedIn: FollowedTime | undefined
     try {
+      const events =
+        cached === undefined && target.fold.wholeState !== undefined
+          ? await this.#readSince<Event>(target.stream, target.fold.wholeState)
+          : this.readStream<Event>(target.stream, { from: nextRevision(revision) })
       for await (const event of events) {
         state = evolved(target.fold, state, event)
         ;({ revision, position } = event)
