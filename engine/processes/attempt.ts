@@ -128,13 +128,9 @@ export async function callOutside<Answer>(
   try {
     return await call(signal)
   } finally {
-    if (isCutOff(signal)) signal.throwIfAborted()
+    const { reason } = signal
+    if (!(reason instanceof DOMException && reason.name === 'TimeoutError')) signal.throwIfAborted()
   }
-}
-
-/** True if the worker stops. False if only the time limit of the step has passed. */
-export function isCutOff({ aborted, reason }: AbortSignal): boolean {
-  return aborted && !(reason instanceof DOMException && reason.name === 'TimeoutError')
 }
 
 /** The end of a step that only appends: without an event of the decision there was nothing to do. */

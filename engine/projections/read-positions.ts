@@ -17,8 +17,6 @@ export interface ReadPositionsOptions {
    * waits.
    */
   readonly runner?: Pick<ProjectionRunner, 'onAdvance' | 'hurry'>
-  /** Poll interval of the checkpoints, in milliseconds. Default 15. */
-  readonly pollMs?: number
   /** A projector is not waited for if its instance has been silent for this long, in milliseconds. Default 5,000. */
   readonly silenceMs?: number
 }
@@ -61,6 +59,8 @@ interface Waiter {
   readonly look: (isFresh: boolean) => void
 }
 
+/** Poll interval of the checkpoints, in milliseconds. */
+const pollMs = 15
 /** Longest poll interval, in milliseconds. It applies to a read model that is far behind. */
 const longestPollMs = 200
 
@@ -72,7 +72,6 @@ export function createReadPositions(options: ReadPositionsOptions): ReadPosition
 class CheckpointWatch implements ReadPositions {
   readonly #pool: Pool
   readonly #projectors: ReadonlyMap<string, Projector>
-  readonly #pollMs: number
   readonly #silenceMs: number
   readonly #runner: ReadPositionsOptions['runner']
   readonly #unsubscribe: (() => void) | undefined
@@ -82,10 +81,9 @@ class CheckpointWatch implements ReadPositions {
   readonly #closing = new AbortController()
   #isPolling = false
 
-  constructor({ pool, projectors, runner, pollMs = 15, silenceMs = 5_000 }: ReadPositionsOptions) {
+  constructor({ pool, projectors, runner, silenceMs = 5_000 }: ReadPositionsOptions) {
     this.#pool = pool
     this.#projectors = new Map(projectors.map((projector) => [projector.name, projector]))
-    this.#pollMs = pollMs
     this.#silenceMs = silenceMs
     this.#runner = runner
     this.#unsubscribe = runner?.onAdvance(({ projectors, position }) => {
@@ -129,7 +127,7 @@ class CheckpointWatch implements ReadPositions {
     // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
     this.#runner?.hurry(newest)()
     for (
-      let pauseMs = this.#pollMs;
+      let pauseMs = pollMs;
       comparePositions(reached, newest) < 0;
       pauseMs = Math.min(pauseMs * 1.5, longestPollMs)
     ) {
@@ -179,7 +177,7 @@ class CheckpointWatch implements ReadPositions {
   /** Runs while a caller waits. A runner in this process usually answers before the first poll. */
   async #poll(): Promise<void> {
     this.#isPolling = true
-    if (this.#runner !== undefined) await pause(this.#pollMs, this.#closing.signal)
+    if (this.#runner !== undefined) await pause(pollMs, this.#closing.signal)
     while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
       const asking = [...this.#waiters]
       const names = [...new Set(asking.flatMap((waiter) => waiter.names))]
@@ -188,7 +186,7 @@ class CheckpointWatch implements ReadPositions {
         for (const name of names) this.#remember(name, found.get(name))
         for (const waiter of asking) waiter.look(true)
       }
-      if (this.#waiters.size > 0) await pause(this.#pollMs, this.#closing.signal)
+      if (this.#waiters.size > 0) await pause(pollMs, this.#closing.signal)
     }
     this.#isPolling = false
   }

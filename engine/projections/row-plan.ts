@@ -8,28 +8,19 @@ import {
   type FoldedRow,
   type RemoveWhere,
   type WhereChange,
-  type WidePatch,
 } from './rows-step.ts'
 
+interface WhereStep {
+  readonly kind: 'where'
+  readonly table: Table
+  /** The table that the condition reads: the lookup table of an `insert-select`, else the table itself. */
+  readonly source: Table
+  readonly shape: string
+  readonly changes: WhereChange[]
+}
+
 /** One table's part of a batch. The steps are written in this order. */
-export type PlanStep =
-  | {
-      readonly kind: 'rows'
-      readonly table: Table
-      readonly rows: Map<string, FoldedRow>
-      /** Written before the rows. The rows already contain these values. */
-      readonly wide: ReadonlyMap<string, WidePatch>
-      /** Written after the rows, by shape. They match no row that changed after them. */
-      readonly removals: ReadonlyMap<string, readonly RemoveWhere[]>
-    }
-  | {
-      readonly kind: 'where'
-      readonly table: Table
-      /** The table that the condition reads: the lookup table of an `insert-select`, else the table itself. */
-      readonly source: Table
-      readonly shape: string
-      readonly changes: WhereChange[]
-    }
+export type PlanStep = RowsStep | WhereStep
 
 /**
  * Folds the changes of a batch per row. Each table is written once, however many events change it. Changes that read
@@ -38,7 +29,7 @@ export type PlanStep =
 export class RowPlan {
   readonly steps: PlanStep[] = []
   readonly #tables: ReadonlyMap<string, Table>
-  readonly #lastStep = new Map<string, Step>()
+  readonly #lastStep = new Map<string, PlanStep>()
   /** Tables in which the current event removed rows by columns outside the key. Any of their rows may be gone. */
   readonly #thinned = new Set<string>()
 
@@ -175,14 +166,14 @@ export class RowPlan {
     if (before !== undefined && before === ofSource && before.kind === 'where' && before.shape === shape)
       before.changes.push(change)
     else {
-      const step: Step = { kind: 'where', table, source, shape, changes: [change] }
+      const step: PlanStep = { kind: 'where', table, source, shape, changes: [change] }
       this.steps.splice(place, 0, step)
       this.#lastStep.set(source.name, step)
     }
     return true
   }
 
-  #append(step: Step, concerned: readonly string[]): void {
+  #append(step: PlanStep, concerned: readonly string[]): void {
     this.steps.push(step)
     for (const name of concerned) this.#lastStep.set(name, step)
   }
@@ -193,8 +184,6 @@ export class RowPlan {
     return table
   }
 }
-
-type Step = RowsStep | Extract<PlanStep, { kind: 'where' }>
 
 function wholeRow(table: Table, op: 'insert' | 'upsert', values: Row, found: FoldedRow | undefined): FoldedRow {
   if (found === undefined) return { before: op === 'insert' ? 'absent' : 'any', after: 'whole', values }

@@ -29,7 +29,9 @@ export class RowsStep {
   readonly kind = 'rows'
   readonly table: Table
   readonly rows = new Map<string, FoldedRow>()
+  /** Written before the rows. The rows already contain these values. */
   readonly wide = new Map<string, WidePatch>()
+  /** Written after the rows, by shape. They match no row that changed after them. */
   readonly removals = new Map<string, RemoveWhere[]>()
   /** The values in the removals' conditions, by their columns. */
   readonly #removed = new Map<string, { readonly names: readonly string[]; readonly texts: Set<string> }>()

@@ -25,7 +25,7 @@ import { RetryingWriter, type PartOfMember } from './retrying-writer.ts'
 import { isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
-import { Vacancies } from './vacancies.ts'
+import { takeVacant } from './vacancies.ts'
 
 /** Most events of one batch. */
 const batchSize = 1_000
@@ -50,7 +50,6 @@ export class ProjectionRunner {
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
-  readonly #vacancies: Vacancies
   /** What callers wait for. */
   readonly #awaited = new Set<{ readonly position: Position }>()
   #addTo: JoinedOptions['addTo']
@@ -100,10 +99,6 @@ export class ProjectionRunner {
       failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) =>
         this.#upgradeFailed(this.#run(projector.name), running, failure),
     }
-    this.#vacancies = new Vacancies(logger, {
-      standBy: (run) => this.#leave(run, 'standby'),
-      beginUpgrade: (run) => this.#beginUpgrade(run),
-    })
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
 
@@ -242,7 +237,12 @@ export class ProjectionRunner {
       if (state !== undefined) this.#leave(run, state)
     }
     await this.#finishRebuilds(wanted)
-    const taken = await this.#vacancies.take(runs, locks)
+    const taken = await takeVacant(runs, {
+      locks,
+      logger: this.#options.logger,
+      standBy: (run) => this.#leave(run, 'standby'),
+      beginUpgrade: (run) => this.#beginUpgrade(run),
+    })
     const joining: Member[] = []
     // One after another. In parallel, some would still work after a failure had released all runs.
     for (const run of taken) {

@@ -273,8 +273,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'time-out-is-a-stop',
     fault: 'a call that always takes too long is repeated for ever',
     file: 'engine/processes/attempt.ts',
-    at: 'isCutOff / && 1',
-    becomes: '$left',
+    at: 'callOutside / !',
+    becomes: 'true',
     caughtBy: { [startStep]: 'by its time limit is a try' },
   },
   {

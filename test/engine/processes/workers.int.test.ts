@@ -360,16 +360,19 @@ describe('workers', () => {
       const watched = new Proxy(pool, {
         get: (target, name) => (name === 'query' ? query : Reflect.get(target, name, target)),
       })
-      // So the claim of the row is still to be given back when the workers close.
-      const workers = startWorkers(dependencies(), { instance: 'clinic', pool: watched, pollMs: 10_000 })
+      const holding = Promise.withResolvers<undefined>()
+      const deps = dependencies(() => holding.promise)
+      const workers = startWorkers(deps, { instance: 'clinic', pool: watched })
       const key = fresh()
       await say(store, `ticket-${key}`, opened(key))
-      await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+      await eventually(() => expect(deps.calls).toEqual([key]))
+      const closed = workers.close()
       isClosing = true
-      await workers.close()
+      holding.resolve(undefined)
+      await closed
+      await locks.close()
       expect(wasFree.length).toBeGreaterThan(0)
       expect(wasFree).not.toContain(true)
-      await locks.close()
     })
 
     const lease = () => new Date(Date.now() + 60_000)
