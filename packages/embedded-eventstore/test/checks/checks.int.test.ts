@@ -9,13 +9,13 @@ const quietly = (): void => {}
 describe('random operations', () => {
   test.each([1, 2])('get the answers of the model, over restarts: seed %i', async (seed) => {
     const { differences, operations } = await checkAgainstModel({
-      operations: 600,
+      operations: 300,
       seed,
-      operationsPerRestart: 150,
+      operationsPerRestart: 75,
       progress: quietly,
     })
     expect(differences).toEqual([])
-    expect(operations).toBe(600)
+    expect(operations).toBe(300)
   })
 
   if (isRealEventStore) {

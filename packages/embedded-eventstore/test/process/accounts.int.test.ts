@@ -7,9 +7,11 @@ import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createSecureContext } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { selfSignedCertificate } from '../../access/self-signed.ts'
+import { ownCertificate } from '../../access/tls-files.ts'
 import { userLine } from '../../access/users.ts'
 import { startEventStore, type EventStoreNode } from '../../start.ts'
 
@@ -154,23 +156,34 @@ test('the node keeps its own certificate, and only its owner can read the key', 
   await second.stop()
 })
 
+const hosts = ['localhost', '127.0.0.1', '::1']
+
 test.each([
   { damage: 'an empty certificate', file: 'certificate.pem', content: '' },
   {
     damage: 'half a certificate',
     file: 'certificate.pem',
-    content: selfSignedCertificate(['localhost', '127.0.0.1', '::1']).certificate.slice(0, 300),
+    content: selfSignedCertificate(hosts).certificate.slice(0, 300),
   },
   { damage: 'an empty key', file: 'key.pem', content: '' },
-  { damage: 'the key of another certificate', file: 'key.pem', content: selfSignedCertificate(['localhost']).key },
   {
     damage: 'a certificate for another host',
     file: 'certificate.pem',
     content: selfSignedCertificate(['elsewhere.test']).certificate,
   },
 ])('$damage, as after a crash, is replaced', async ({ file, content }) => {
-  await (await secured()).stop()
+  await ownCertificate(dataDir, hosts)
   await writeFile(join(dataDir, 'tls', file), content)
+  const { certificate, key } = await ownCertificate(dataDir, hosts)
+  expect(() => createSecureContext({ cert: certificate, key })).not.toThrow()
+  const made = new X509Certificate(certificate)
+  expect([made.checkHost('localhost'), made.checkIP('127.0.0.1'), made.checkIP('::1')]).not.toContain(undefined)
+  expect(await ownCertificate(dataDir, hosts)).toMatchObject({ certificate, key })
+})
+
+test('the key of another certificate, as after a crash, is replaced by a start', async () => {
+  await ownCertificate(dataDir, hosts)
+  await writeFile(join(dataDir, 'tls', 'key.pem'), selfSignedCertificate(['localhost']).key)
   const node = await secured()
   expect((await ask(node, '/stats', 'alice:secret')).status).toBe(200)
   await node.stop()

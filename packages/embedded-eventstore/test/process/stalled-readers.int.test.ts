@@ -63,7 +63,7 @@ test('stalled readers and subscribers cost the node the memory of only a few eve
   const before = resident(pid)
   const reader = EventStoreDBClient.connectionString(url)
   const stalled: Stalled[] = []
-  for (let n = 0; n < 4; n += 1) {
+  for (let n = 0; n < 2; n += 1) {
     stalled.push(await stall(reader.readStream('large'), LARGE))
     stalled.push(await stall(reader.readStream('links', { resolveLinkTos: true }), LARGE))
     stalled.push(await stall(reader.readAll({ maxCount: LARGE }), LARGE))
