@@ -8,5 +8,5 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-it('of two processes at once: one secret is added, and one remains, in each of 200 rounds', () =>
-  raceForSecrets(api, 200))
+it('of two processes at once: one secret is added, and one remains, in each of 50 rounds', () =>
+  raceForSecrets(api, 50))

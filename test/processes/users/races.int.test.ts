@@ -22,7 +22,7 @@ afterAll(async () => {
   await world.close()
 })
 
-const rounds = 200
+const rounds = 40
 const atOnce = 20
 const by = { changedBy: randomUUID(), grantor: 'platform' } as const
 const { changedBy } = by
