@@ -5,6 +5,8 @@ export interface Load {
   readonly name: string
   readonly contentType?: string
   readonly body?: string
+  /** Length of the body that the head announces. Default: its own. */
+  readonly announcedBytes?: number
   /** Appended to the path. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
