@@ -253,19 +253,22 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await picture(page, 'webhooks')
   })
 
-  it.each([...pages, '/console/subjects/'])(
-    'have no fault of accessibility in both colours, and fit 400 pixels: %s',
-    async (path) => {
-      const address = path.endsWith('/') ? `${path}${assessmentId}?kind=assessment` : path
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const page = await signedIn(address, undefined, { colorScheme, viewport: { width: 400, height: 800 } })
+  it.each(['light', 'dark'] as const)(
+    'have no fault of accessibility where the browser prefers %s colours, and fit 400 pixels',
+    async (colorScheme) => {
+      const page = await signedIn('/console', undefined, { colorScheme, viewport: { width: 400, height: 800 } })
+      for (const path of [...pages, `/console/subjects/${assessmentId}?kind=assessment`]) {
+        await page.goto(baseUrl + path)
         await page.getByRole('heading', { level: 1 }).waitFor()
         await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
-        const { violations } = await new AxeBuilder({ page }).analyze()
-        expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400)
-        for (const role of ['main', 'navigation'] as const) expect(await page.getByRole(role).count()).toBe(1)
-        expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
+        const axe = new AxeBuilder({ page })
+        // Only the colours differ, so the second time only their rules are checked.
+        if (colorScheme === 'dark') axe.withRules(['color-contrast', 'link-in-text-block'])
+        const { violations } = await axe.analyze()
+        expect([path, violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])]).toEqual([path, []])
+        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(400)
+        for (const role of ['main', 'navigation'] as const) expect(await page.getByRole(role).count(), path).toBe(1)
+        expect(await page.getByRole('heading', { level: 1 }).count(), path).toBe(1)
         if (path === '/console') await picture(page, `overview-400-${colorScheme}`)
       }
     },
