@@ -48,7 +48,7 @@ const long = [
 
 /** Files that take long, most of it waiting. */
 const longest = [
-  'apart/killed-reads.e2e.',
+  'apart/killed-roles.e2e.',
   'console/pages.int.',
   'hostile/event-loop.e2e.',
   'bad-days/killed-erasures.e2e.',

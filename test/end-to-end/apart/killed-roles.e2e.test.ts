@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
-import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
+import { createApiClient, requestToken, type ApiClient, type ClientSecrets } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { allRoles, type Role } from '../../../app/roles.ts'
 import { readModels } from '../../../projections/registry.ts'
@@ -23,11 +23,15 @@ import {
 import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
+import { expectLogged, readAtRandom } from '../audit/access-run.ts'
+import { openOrganisationOfReads } from '../audit/recorded-reads.ts'
 
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
 // Half a minute of retries, twice the default schedule, because a slow machine needs seconds to recover from a kill.
 const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,6400,12800' }
 const perRound = 5
+const reads = 600
+const kills = 6
 
 let dataDir: string
 let database: FreshDatabases
@@ -36,6 +40,7 @@ let receiver: WebhookReceiver
 let api: ApiClient
 let patientId: string
 let image: Photograph
+const killed = new Set<RoleProcess>()
 
 beforeAll(async () => {
   ;[dataDir, database, receiver] = await Promise.all([
@@ -51,6 +56,7 @@ beforeAll(async () => {
     ESDB_URL: '',
     DATABASE_URL: database.url,
     VAULT_DATABASE_URL: database.vaultUrl,
+    ACCESS_LOG_WINDOW_SECONDS: '0',
   }
   platform = await startPlatformApart(dataDir, settings)
   const {
@@ -87,10 +93,14 @@ async function untilEnded(id: string): Promise<unknown> {
   )
 }
 
-function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
-  const found = platform.instances.find((instance) => instance.role === role && alive.has(instance))
-  if (found === undefined) throw new Error(`no ${role} is left`)
-  return found
+const living = () => platform.instances.filter((instance) => !killed.has(instance))
+
+/** Kills the process of a role that has run longest. */
+async function killOldest(role: Role): Promise<void> {
+  const victim = living().find((instance) => instance.role === role)
+  if (victim === undefined) throw new Error(`no ${role} is left`)
+  killed.add(victim)
+  await victim.kill()
 }
 
 test('both processes of every role are ready, show their role, and do their part', async () => {
@@ -102,18 +112,49 @@ test('both processes of every role are ready, show their role, and do their part
   expect(platform.front.answered().every((count) => count > 0)).toBe(true)
 })
 
+test(`each of ${reads} reads whose answer left is in the log, although ${kills} API processes are killed meanwhile`, async () => {
+  const { base_url: baseUrl, product_id: productId, admin_api_secret: adminSecret = '' } = platform.credentials
+  const connect = async (client: ClientSecrets) =>
+    createApiClient(baseUrl, textAt((await requestToken(baseUrl, client)).body, 'access_token'))
+  const connecting = { baseUrl, adminSecret, productId, connect }
+  const organisations = [await openOrganisationOfReads(connecting), await openOrganisationOfReads(connecting)]
+  let replaced = 0
+  let replacing = Promise.resolve()
+  /** The next kill waits for the successor. */
+  async function replaceOldest(): Promise<void> {
+    await killOldest('api')
+    await platform.another('api')
+    replaced += 1
+  }
+  const sent = await readAtRandom(organisations, {
+    count: reads,
+    seed: 11,
+    async after(done) {
+      if (done % (reads / kills) !== reads / kills / 2) return
+      await replacing
+      replacing = replaceOldest()
+    },
+  })
+  await replacing
+  expect(replaced).toBe(kills)
+  const lost = sent.filter(({ answer }) => answer === undefined)
+  const answers = Map.groupBy(sent, ({ answer }) => answer?.status ?? 'none')
+  const figures = [...answers].map(([status, { length }]) => `${status}: ${length}`).join(', ')
+  process.stdout.write(`${kills} kills, answers: ${figures}\n`)
+  // The kills met reads under way, and few of them: most of the answers left.
+  expect(lost.length, figures).toBeGreaterThan(0)
+  expect(lost.length, figures).toBeLessThan(reads / 4)
+  await expectLogged(sent, organisations)
+})
+
 // One of the two rounds kills the active one of the two projectors.
 test('assessments complete once each although one process of each role is killed meanwhile, twice', async () => {
-  const alive = new Set(platform.instances)
   const ids: string[] = []
   for (let round = 1; round <= 2; round += 1) {
     const asked = Array.from({ length: perRound }, () => requestAssessment(api, assessmentBody(patientId, [image])))
     ids.push(...(await Promise.all(asked)))
-    const victims = allRoles.map((role) => oldest(role, alive))
-    await Promise.all(victims.map((victim) => victim.kill()))
-    for (const victim of victims) alive.delete(victim)
-    const added = await Promise.all(allRoles.map((role) => platform.another(role)))
-    for (const instance of added) alive.add(instance)
+    await Promise.all(allRoles.map(killOldest))
+    await Promise.all(allRoles.map((role) => platform.another(role)))
   }
   const records = await Promise.all(ids.map(untilEnded))
   expect(records.map((record) => at(record, 'status'))).toEqual(ids.map(() => 'completed'))
@@ -134,13 +175,7 @@ test('assessments complete once each although one process of each role is killed
 })
 
 test('after all projectors were killed, the API and the processor show each read model that no process runs', async () => {
-  const alive = await Promise.all(
-    platform.instances.map(async (instance) => {
-      const answers = await fetch(`http://127.0.0.1:${instance.port}/health/live`).catch(() => undefined)
-      return answers === undefined ? [] : [instance]
-    }),
-  ).then((found) => found.flat())
-  const watched = alive.filter(({ role }) => role !== 'projector')
+  const watched = living().filter(({ role }) => role !== 'projector')
   expect(new Set(watched.map(({ role }) => role))).toEqual(new Set(['api', 'processor']))
   const stateOf = async ({ port }: RoleProcess) => {
     const health = await fetch(`http://127.0.0.1:${port}/health`)
@@ -153,7 +188,8 @@ test('after all projectors were killed, the API and the processor show each read
   for (const instance of watched)
     expect(await stateOf(instance)).toMatchObject({ check: { status: 'ok' }, unattended: [] })
 
-  await Promise.all(alive.filter(({ role }) => role === 'projector').map((instance) => instance.kill()))
+  await Promise.all([killOldest('projector'), killOldest('projector')])
+  expect(living()).toEqual(watched)
   const names = readModels.map(({ name }) => name).toSorted()
   for (const instance of watched) {
     const shown = await waitFor(`the ${instance.role} to show it`, async () => {

@@ -1,12 +1,21 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, textAt } from '../../../app/demo/members.ts'
-import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
+import {
+  createApiClient,
+  requestToken,
+  type ApiAnswer,
+  type ApiClient,
+  type ClientSecrets,
+} from '../../support/raw-api.ts'
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { startPlatformApart, type PlatformApart } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -36,6 +45,7 @@ import { startImageHost } from '../main-job/image-host.ts'
  * work. One process alone answers all other questions about the same routes, in `main-job/`.
  */
 
+const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 const patients = '/v1/clinical-api/patients'
 const assessments = '/v1/clinical-api/assessments'
 const subscriptions = '/v1/clinical-api/webhook-subscriptions'
@@ -48,6 +58,8 @@ let watched: WatchedPlatform
 let provider: TestProvider
 let receiver: WebhookReceiver
 let collector: TraceReceiver
+/** Addresses of the API processes. */
+let apis: readonly string[]
 /** The same client at each of the two API processes. */
 let one: ApiClient
 let other: ApiClient
@@ -73,10 +85,8 @@ beforeAll(async () => {
   watched = watchPlatform(baseUrl)
   provider = providerAt(providerUrl ?? '', secret ?? '', true)
   const token = textAt((await requestToken(baseUrl, clientOf(platform, 0))).body, 'access_token')
-  const clients = platform.instances
-    .filter(({ role }) => role === 'api')
-    .map(({ port }) => watched.watch(createApiClient(`http://127.0.0.1:${port}`, token)))
-  const [first, second] = clients
+  apis = platform.instances.filter(({ role }) => role === 'api').map(({ port }) => `http://127.0.0.1:${port}`)
+  const [first, second] = apis.map((base) => watched.watch(createApiClient(base, token)))
   if (first === undefined || second === undefined) throw new Error('there are no two APIs')
   ;[one, other] = [first, second]
   patientId = await consentedPatient(one, await createConsentTerms(one, orgId))
@@ -356,6 +366,82 @@ test('every delivery verifies with the secret of the receiver while an API repla
   expect(verifying(await webhook(one))).toEqual([true, true])
   await rotate(one, 0)
   expect(verifying(await webhook(other))).toEqual([true, false, true])
+})
+
+const admin = () => ({ 'x-admin-api-secret': platform.credentials.admin_api_secret ?? '' })
+
+async function registerClient(): Promise<ClientSecrets> {
+  const body = { name: 'to be ended', org_id: platform.credentials.org_id, scopes: ['patients:read'] }
+  const answer = await fetch(`${apis[0]}/v1/auth/clients`, {
+    method: 'POST',
+    headers: { ...admin(), 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const record: unknown = await answer.json()
+  return { client_id: textAt(record, 'client_id'), client_secret: textAt(record, 'client_secret') }
+}
+
+/** A token that each API process has verified and cached. */
+async function tokenInUse(client: ClientSecrets): Promise<string> {
+  const token = textAt((await expecting(200, requestToken(apis[0] ?? '', client))).body, 'access_token')
+  expect(await statuses(token)).toEqual(apis.map(() => 200))
+  return token
+}
+
+const statuses = (token: string) =>
+  Promise.all(
+    apis.map(async (base) => (await createApiClient(base, token).call('/v1/clinical-api/body-sites?limit=1')).status),
+  )
+/** It takes less than a second on a quiet machine. */
+const untilRefused = (token: string) =>
+  expect.poll(() => statuses(token), { timeout: 60_000 }).toEqual(apis.map(() => 401))
+
+test('a token revoked at one API process is refused by the other, and by one that starts later', async () => {
+  const client = await registerClient()
+  const [token, kept] = [await tokenInUse(client), await tokenInUse(client)]
+  const form = new URLSearchParams({ ...client, token })
+  expect((await fetch(`${apis[1]}/v1/auth/oauth/revoke`, { method: 'POST', body: form })).status).toBe(200)
+  await untilRefused(token)
+  expect(await statuses(kept)).toEqual([200, 200])
+
+  const { port } = await platform.another('api')
+  apis = [...apis, `http://127.0.0.1:${port}`]
+  expect([await statuses(token), await statuses(kept)]).toEqual([
+    [401, 401, 401],
+    [200, 200, 200],
+  ])
+})
+
+test('a disabled client, a lost scope and a deleted client end tokens in every API process', async () => {
+  const client = await registerClient()
+  const path = `${apis[0]}/v1/auth/clients/${client.client_id}`
+  const headers = { ...admin(), 'content-type': 'application/json' }
+  const change = async (body: object) =>
+    expect((await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(body) })).status).toBe(200)
+
+  const first = await tokenInUse(client)
+  await change({ status: 'disabled' })
+  await untilRefused(first)
+  await change({ status: 'active', scopes: ['patients:read', 'cases:read'] })
+  const second = await tokenInUse(client)
+  await change({ scopes: ['patients:read'] })
+  await untilRefused(second)
+  const third = await tokenInUse(client)
+  expect((await fetch(path, { method: 'DELETE', headers: admin() })).status).toBe(204)
+  await untilRefused(third)
+  expect(await statuses(first)).toEqual(apis.map(() => 401))
+})
+
+test('the command keys end token ends every token of a key in every API process, and another key signs', async () => {
+  const client = await registerClient()
+  const token = await tokenInUse(client)
+  const [header = ''] = token.split('.')
+  const kid = textAt(JSON.parse(Buffer.from(header, 'base64url').toString()), 'kid')
+  const env = { ...process.env, ...platform.environment, BASE_URL: '' }
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'keys', 'end', 'token', '--kid', kid], { env })
+  expect(JSON.parse(stdout)).toEqual({ kid, signs: expect.not.stringMatching(kid) })
+  await untilRefused(token)
+  await tokenInUse(client)
 })
 
 test('every answer is documented', async () => {

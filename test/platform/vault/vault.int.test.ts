@@ -42,6 +42,22 @@ function bytesOf(key: SubjectKey | undefined): string {
   return typeof key === 'object' ? key.export().toString('hex') : String(key)
 }
 
+/** The clock of this process stands still, and `pass` moves it. */
+async function withClock<Result>(work: (pass: (ms: number) => Promise<void>) => Promise<Result>): Promise<Result> {
+  let nowMs = performance.now()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  try {
+    return await work(async (ms) => {
+      nowMs += ms
+      await vi.advanceTimersByTimeAsync(ms)
+    })
+  } finally {
+    clock.mockRestore()
+    vi.useRealTimers()
+  }
+}
+
 describe('subject keys', () => {
   test('a key is created once, stored, and the same for every process', async () => {
     await using one = await open()
@@ -214,21 +230,14 @@ describe('the copy of a secret in memory', () => {
 
   /** Whether it is still in memory after this time without a read. */
   async function isHeldAfter(ms: number): Promise<boolean> {
-    const startedAtMs = performance.now()
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAtMs)
-    try {
+    return withClock(async (pass) => {
       await using vault = await open()
       const copy = new WeakRef(await vault.secret('webhook', `copied ${ms}`))
-      clock.mockReturnValue(startedAtMs + ms)
-      await vi.advanceTimersByTimeAsync(ms)
+      await pass(ms)
       await nextTurn()
       collectGarbage()
       return copy.deref() !== undefined
-    } finally {
-      clock.mockRestore()
-      vi.useRealTimers()
-    }
+    })
   }
 
   test('is gone after half a minute, so a secret that another process destroyed remains nowhere', async () => {
@@ -275,6 +284,19 @@ describe('signing keys', () => {
       expect((await vault.publicKeys('token')).map(({ kid }) => kid)).not.toContain(before.kid)
     },
   )
+
+  test('a process that has read the keys publishes a new one of another process half a minute later', async () => {
+    await withClock(async (pass) => {
+      await using vault = await open()
+      await using other = await open()
+      const kids = async () => (await other.publicKeys('token')).map(({ kid }) => kid)
+      const before = await kids()
+      const { kid } = await vault.rotateSigningKey('token')
+      expect(await kids()).toEqual(before)
+      await pass(31_000)
+      expect(await kids()).toEqual([kid, ...before])
+    })
+  })
 
   test('a rotation before the first key was needed leaves one key to sign at once', async () => {
     const fresh = await freshVault()
