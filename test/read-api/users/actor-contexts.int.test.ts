@@ -175,12 +175,17 @@ test('signed takes the claims that the platform signed, for five minutes', async
     expect([path, await outcome(one, unable, path)]).toEqual([path, '403 permission-missing'])
     expect([path, await outcome(one, claiming(administrator), path)]).toEqual([path, '403 actor-context-invalid'])
   }
+  const { userId: id, organisationId } = clinician
+  expect(await one.get('/v1/users/me', await api.actor(unable))).toMatchObject({ status: 200, body: { id } })
   const [head = '', , signature = ''] = able.split('.')
   const [, payload = ''] = claiming(clinician).split('.')
   expect(await outcome(one, [head, payload, signature].join('.'))).toBe('403 actor-context-invalid')
   const { kid } = await api.world.vault.rotateSigningKey('actor-context')
   expect(kid).toBeTypeOf('string')
   expect(await outcome(one, await tokenOf(one, administrator))).toBe('200')
+  expect(await outcome(one, able)).toBe('200')
+  // Whatever happens to the user meanwhile.
+  await changeStatus(api, administrator, 'UserDeactivated', [organisationId])
   expect(await outcome(one, able)).toBe('200')
   api.world.pass(310)
   expect(await outcome(one, able)).toBe('403 actor-context-invalid')
