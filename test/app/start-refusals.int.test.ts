@@ -117,14 +117,33 @@ test('the start fails if the vault is the database of the read models under anot
   forward.close()
 })
 
-test('in production the embedded provider simulator stops the start before anything runs', async () => {
-  const env = { LOG_LEVEL: 'silent', APP_ENV: 'production', PORT: '0', PLATFORM_DATA_DIR: join(world.folder, 'none') }
+/** Starts everything in this process, which its settings must forbid before anything runs. Resolves to the reason. */
+async function refusalOfUp(changed: Readonly<Record<string, string>>): Promise<string> {
+  const env = { LOG_LEVEL: 'silent', PORT: '0', PLATFORM_DATA_DIR: join(world.folder, 'none'), ...changed }
   const error: unknown = await up({ env, onFatal: (reason) => expect.unreachable(reason) }).catch(
     (reason: unknown) => reason,
   )
   expect(error).toBeInstanceOf(ConfigurationError)
-  expect(String(error)).toMatch(/up needs PROVIDER_BASE_URL, .*IDP_MODE=keycloak, .*SMTP_FROM: set them/)
   expect(existsSync(env.PLATFORM_DATA_DIR)).toBe(false)
+  return String(error)
+}
+
+test.each([
+  ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
+  ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
+  ['APP_ENV', { HOST: '0.0.0.0' }],
+  [
+    'VAULT_DATABASE_URL',
+    { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' },
+  ],
+])('a wrong %s stops the start before anything runs, and is named', async (name, wrong) => {
+  expect(await refusalOfUp(wrong)).toContain(name)
+})
+
+test('in production the embedded provider simulator stops the start before anything runs', async () => {
+  expect(await refusalOfUp({ APP_ENV: 'production' })).toMatch(
+    /up needs PROVIDER_BASE_URL, .*IDP_MODE=keycloak, .*SMTP_FROM: set them/,
+  )
 })
 
 test('a start in production names all that accounts and mails need, together with the rest', async () => {

@@ -86,19 +86,10 @@ describe('npm start', { concurrent: true }, () => {
     await expectCleanEnd(again, () => again.killGroup('SIGINT'))
   })
 
-  test.each([
-    ['PORT', { PORT: 'eighty' }],
-    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
-    ['PROVIDER_BASE_URL', { PROVIDER_BASE_URL: 'ftp://provider' }],
-    ['APP_ENV', { HOST: '0.0.0.0' }],
-    [
-      'VAULT_DATABASE_URL',
-      { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' },
-    ],
-  ])('with a wrong %s exits with 1 and names it', async (name, wrong) => {
-    const program = runProgram(up, { ...settings, ...wrong })
+  test('with a wrong setting exits with 1 and names it', async () => {
+    const program = runProgram(up, { ...settings, PORT: 'eighty' })
     expect(await program.exited).toBe(1)
-    expect(program.output()).toMatch(new RegExp(`platform: configuration: .*${name}`))
+    expect(program.output()).toMatch(/platform: configuration: .*PORT/)
   })
 
   test.each(['eventstore', 'postgres'])(
@@ -122,11 +113,13 @@ describe('npm start', { concurrent: true }, () => {
   )
 })
 
-test('a start over a prepared folder with its own port taken exits with 1, names the port, and leaves no process', async () => {
-  const taken = await listening(Number(settings['PORT']))
+test('a start over a prepared folder with its own port taken exits with 1, names the port and its setting, and leaves no process', async () => {
+  const { PORT: port } = settings
+  const taken = await listening(Number(port))
   const program = runProgram(up, settings)
   expect(await program.exited).toBe(1)
-  expect(program.output()).toMatch(new RegExp(`platform: .*${settings['PORT']}`))
+  expect(program.output()).toContain(`platform: port ${port} of 127.0.0.1 is taken: set PORT to another one\n`)
+  expect(program.output()).not.toMatch(/\n\s+at /)
   await closed(taken)
   await expectPortsFree(join(folder, 'data'))
 })
