@@ -113,7 +113,8 @@ test('both processes of every role are ready, show their role, and do their part
 })
 
 test(`each of ${reads} reads whose answer left is in the log, although ${kills} API processes are killed meanwhile`, async () => {
-  const { base_url: baseUrl, product_id: productId, admin_api_secret: adminSecret = '' } = platform.credentials
+  const { base_url: baseUrl, product_id: productId } = platform.credentials
+  const adminSecret = platform.credentials.admin_api_secret ?? ''
   const connect = async (client: ClientSecrets) =>
     createApiClient(baseUrl, textAt((await requestToken(baseUrl, client)).body, 'access_token'))
   const connecting = { baseUrl, adminSecret, productId, connect }
