@@ -15,9 +15,8 @@ const packed = 'packages/client/test/packed.int.test.ts'
 const long = [
   'test/end-to-end/apart/**/*.test.ts',
   'test/end-to-end/bad-days/**/*.test.ts',
-  'test/end-to-end/consent/receipts-over-restart.e2e.test.ts',
   'test/end-to-end/hostile/**/*.test.ts',
-  'test/end-to-end/audit/{access-log,export,provenance}.e2e.test.ts',
+  'test/end-to-end/audit/{access-and-export,provenance}.e2e.test.ts',
   'test/end-to-end/backup/**/*.test.ts',
   'test/end-to-end/erasure/**/*.test.ts',
   'test/end-to-end/main-job/{deadlines,inline-staging,repeats-over-restart,review-renewal,slot-mode-interrupted}.e2e.test.ts',

@@ -1,10 +1,10 @@
 import { flushCompileCache } from 'node:module'
 import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
-import { loadConfiguration, type Configuration } from '../platform/configuration/configuration.ts'
+import { loadConfiguration, type Configuration, type Environment } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import type { AdministratorOrder, ClientOrder, OperatorOrder } from './client-orders.ts'
-import { readCommand, wholeProgram, type RejectedEventsOrder } from './command-line.ts'
+import { readCommand, wholeProgram, type ReadCommand, type RejectedEventsOrder } from './command-line.ts'
 import { completionOf, type Shell } from './completion.ts'
 import type { AuditOrder } from './audit/orders.ts'
 import type { KeysOrder } from './keys/orders.ts'
@@ -13,6 +13,7 @@ import type { StatusOrder } from './operations/status-command.ts'
 import type { WorkOrder } from './operations/work-orders.ts'
 import type { BackupOrder } from './backup/orders.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
+import type { Terminal } from './projections/run.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import type { WitnessOrder } from './witness/start-witness.ts'
@@ -20,65 +21,105 @@ import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
 // Each command loads only its own modules. So `projections list` does not wait for a web server to load.
 
+/** What a command has of its process. `test/support/command-here.ts` has another one. */
+export interface OwnProcess extends Terminal {
+  readonly env: Environment
+  /** Ends it although connections may be open. */
+  readonly exit: (code: number) => void
+}
+
+const interrupted = new AbortController()
+const thisProcess: OwnProcess = {
+  env: process.env,
+  out: (text) => void process.stdout.write(`${text}\n`),
+  err: (text) => void process.stderr.write(text),
+  // A bar is one line that is written again and again.
+  isInteractive: process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '',
+  signal: interrupted.signal,
+  exit: (code) => process.exit(code),
+}
+
+/** Only their output has the secrets that they create, so a closed output is an error. */
+const createSecrets: readonly string[] = ['register-client', 'create-administrator', 'create-operator']
+
 export async function runProgram(args: readonly string[]): Promise<void> {
   const command = await readCommand(args)
   switch (command.name) {
     case 'up':
-      return orExit(() => live(startUp))
-    case 'serve':
-      return orExit(() => live((surroundings) => startServe(command.order.roles, surroundings)))
-    case 'register-client':
-      return orExit(() => register(command.order))
-    case 'create-administrator':
-      return orExit(() => createAdministrator(command.order))
-    case 'create-operator':
-      return orExit(() => createOperator(command.order))
-    case 'keys':
-      return orExit(() => keys(command.order))
-    case 'erasures':
-      return orExit(() => erasures())
-    case 'projections':
-      return orExit(() => projections(command.order))
-    case 'foreign-events':
-      return orExit(() => foreignEvents(command.order))
-    case 'work':
-      return orExit(() => work(command.order))
-    case 'status':
-      return orExit(() => status(command.order))
-    case 'doctor':
-      return orExit(() => doctor(command.order))
-    case 'audit':
-      return audit(command.order)
-    case 'backup':
-      return backup(command.order)
-    case 'witness':
-      return orExit(() => live((surroundings) => witness(command.order, surroundings)))
-    case 'verify-receipt':
-      return orExit(() => verifyReceipt(command.order))
-    case 'completion':
-      return completion(command.order.shell)
-    case 'help':
-      tolerateClosedOutput()
-      process.stdout.write(command.text)
+      await orExit(thisProcess, () => live(startUp))
       return
+    case 'serve':
+      await orExit(thisProcess, () => live((surroundings) => startServe(command.order.roles, surroundings)))
+      return
+    case 'witness':
+      await orExit(thisProcess, () => live((surroundings) => witness(command.order, surroundings)))
+      return
+    default:
+      if (!createSecrets.includes(command.name)) tolerateClosedOutput()
+      // Short commands end at once on a signal. A second signal ends any command at once.
+      if (command.name === 'projections' && ['rebuild', 'verify'].includes(command.order.action)) {
+        for (const name of stopSignals) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+      }
+      process.exitCode = await carryOut(command, thisProcess)
+  }
+}
+
+/** A command that ends by itself. */
+export type EndingCommand = Exclude<ReadCommand, { readonly name: 'up' | 'serve' | 'witness' }>
+
+/** Resolves to the exit code. */
+export async function carryOut(command: EndingCommand, own: OwnProcess): Promise<number> {
+  switch (command.name) {
+    case 'register-client':
+      return orExit(own, () => register(command.order, own))
+    case 'create-administrator':
+      return orExit(own, () => createAdministrator(command.order, own))
+    case 'create-operator':
+      return orExit(own, () => createOperator(command.order, own))
+    case 'keys':
+      return orExit(own, () => keys(command.order, own))
+    case 'erasures':
+      return orExit(own, () => erasures(own))
+    case 'projections':
+      return orExit(own, () => projections(command.order, own))
+    case 'foreign-events':
+      return orExit(own, () => foreignEvents(command.order, own))
+    case 'work':
+      return orExit(own, () => work(command.order, own))
+    case 'status':
+      return orExit(own, () => status(command.order, own))
+    case 'doctor':
+      return orExit(own, () => doctor(command.order, own))
+    case 'audit':
+      return audit(command.order, own)
+    case 'backup':
+      return backup(command.order, own)
+    case 'verify-receipt':
+      return orExit(own, () => verifyReceipt(command.order, own))
+    case 'completion':
+      return orExit(own, () => completion(command.order.shell, own))
+    case 'help':
+      own.out(command.text.replace(/\n$/, ''))
+      return 0
     case 'wrong':
-      process.stderr.write(`${command.reason}\n`)
-      process.exitCode = 2
+      own.err(`${command.reason}\n`)
+      return 2
   }
 }
 
-async function orExit(work: () => Promise<void>): Promise<void> {
+async function orExit<Result>(own: OwnProcess, work: () => Promise<Result>): Promise<Result | number> {
   try {
-    await work()
+    return await work()
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
-    process.exit(1)
+    return failed(own, error, 1, error instanceof ConfigurationError ? 'configuration: ' : '')
   }
 }
 
-/** A bar is one line that is written again and again. */
-const isInteractive = process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === ''
+function failed({ err, exit }: OwnProcess, error: unknown, code: number, about = ''): number {
+  err(`platform: ${about}${error instanceof Error ? error.message : String(error)}\n`)
+  exit(code)
+  return code
+}
 
 interface Surroundings {
   readonly logger: Logger
@@ -150,33 +191,28 @@ function metricsAddress({ host, metricsPort }: Configuration, address: string): 
 }
 
 /** Exit code 1 means faults of the log. Everything that prevents the check is 2. */
-async function audit(order: AuditOrder): Promise<void> {
-  tolerateClosedOutput()
+async function audit(order: AuditOrder, own: OwnProcess): Promise<number> {
   try {
     const { runAudit } = await import('./audit/run.ts')
-    const print = (line: string) => void process.stdout.write(`${line}\n`)
-    const { code, text } = await runAudit(order, process.env, print)
-    if (text === '') process.exitCode = code
-    else if (code === 0 || order.action === 'verify') process.stdout.write(`${text}\n`)
-    else process.stderr.write(`platform: ${text}\n`)
-    process.exitCode = code
+    const { code, text } = await runAudit(order, own.env, own.out)
+    if (text === '') return code
+    if (code === 0 || order.action === 'verify') own.out(text)
+    else own.err(`platform: ${text}\n`)
+    return code
   } catch (error) {
-    process.stderr.write(`platform: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(order.action === 'accept-older-log' ? 1 : 2)
+    return failed(own, error, order.action === 'accept-older-log' ? 1 : 2)
   }
 }
 
 /** Exit code 1 means damage in the place of the backups. Everything that prevents the work is 2. */
-async function backup(order: BackupOrder): Promise<void> {
-  tolerateClosedOutput()
+async function backup(order: BackupOrder, own: OwnProcess): Promise<number> {
   try {
     const { runBackup } = await import('./backup/run.ts')
-    const { code, text } = await runBackup(order, process.env)
-    process.stdout.write(`${text}\n`)
-    process.exitCode = code
+    const { code, text } = await runBackup(order, own.env)
+    own.out(text)
+    return code
   } catch (error) {
-    process.stderr.write(`platform: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(2)
+    return failed(own, error, 2)
   }
 }
 
@@ -188,106 +224,89 @@ async function witness(order: WitnessOrder, { logger, stop }: Surroundings): Pro
   return `witness ${running.address} ${running.vkey}`
 }
 
-async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
+async function verifyReceipt(order: VerifyReceiptOrder, { out, err }: OwnProcess): Promise<number> {
   const { verifyReceiptFile } = await import('./verify-receipt.ts')
   const { code, text } = await verifyReceiptFile(order)
-  if (code === 0) process.stdout.write(`${text}\n`)
-  else process.stderr.write(`platform: ${text}\n`)
-  process.exitCode = code
+  if (code === 0) out(text)
+  else err(`platform: ${text}\n`)
+  return code
 }
 
-async function work(order: WorkOrder): Promise<void> {
-  tolerateClosedOutput()
+async function work(order: WorkOrder, { env, out, err }: OwnProcess): Promise<number> {
   const { runWork } = await import('./operations/work-command.ts')
-  const { text, code, isRefusal = false } = await runWork(order, process.env)
-  if (!isRefusal) process.stdout.write(`${text}\n`)
-  else process.stderr.write(`platform: ${text}\n`)
-  process.exitCode = code
+  const { text, code, isRefusal = false } = await runWork(order, env)
+  if (!isRefusal) out(text)
+  else err(`platform: ${text}\n`)
+  return code
 }
 
-async function doctor(order: DoctorOrder): Promise<void> {
-  tolerateClosedOutput()
+async function doctor(order: DoctorOrder, { env, out }: OwnProcess): Promise<number> {
   const { runDoctor } = await import('./operations/doctor.ts')
-  const { code, text } = await runDoctor(order, process.env)
-  process.stdout.write(`${text}\n`)
-  process.exitCode = code
+  const { code, text } = await runDoctor(order, env)
+  out(text)
+  return code
 }
 
-async function status(order: StatusOrder): Promise<void> {
-  tolerateClosedOutput()
+async function status(order: StatusOrder, { env, out }: OwnProcess): Promise<number> {
   const { runStatus } = await import('./operations/status-command.ts')
-  const { code, text } = await runStatus(order, process.env)
-  process.stdout.write(`${text}\n`)
-  process.exitCode = code
+  const { code, text } = await runStatus(order, env)
+  out(text)
+  return code
 }
 
-async function foreignEvents(order: RejectedEventsOrder): Promise<void> {
+async function foreignEvents(order: RejectedEventsOrder, { env, out }: OwnProcess): Promise<number> {
   const { rejectedEvents } = await import('./foreign-events.ts')
-  process.stdout.write(`${JSON.stringify(await rejectedEvents(process.env, order), null, 2)}\n`)
+  out(JSON.stringify(await rejectedEvents(env, order), null, 2))
+  return 0
 }
 
 /** Of the servers of the environment, or of the `platform up` over the data folder. */
-async function configurationFor(command: string): Promise<Configuration> {
+async function configurationFor(env: Environment, command: string): Promise<Configuration> {
   const { findServers } = await import('./projections/servers.ts')
-  return (await findServers(process.env, serverNeeds, command)).configuration
+  return (await findServers(env, serverNeeds, command)).configuration
 }
 
-async function register(order: ClientOrder): Promise<void> {
-  const configuration = await configurationFor('clients register')
+async function register(order: ClientOrder, { env, out }: OwnProcess): Promise<number> {
+  const configuration = await configurationFor(env, 'clients register')
   const { registerOrdered } = await import('./client-registration.ts')
-  const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
-  process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+  out(JSON.stringify(await registerOrdered(configuration, order, createLogger({ level: 'silent' })), null, 2))
+  return 0
 }
 
-async function createAdministrator(order: AdministratorOrder): Promise<void> {
-  requireVariables(process.env, needsOfPeople(['api'], process.env), 'administrators create')
-  const configuration = await configurationFor('administrators create')
+async function createAdministrator(order: AdministratorOrder, { env, out }: OwnProcess): Promise<number> {
+  requireVariables(env, needsOfPeople(['api'], env), 'administrators create')
+  const configuration = await configurationFor(env, 'administrators create')
   const { createOrdered } = await import('./administrators.ts')
-  const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))
-  process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
+  out(JSON.stringify(await createOrdered(configuration, order, createLogger({ level: 'silent' })), null, 2))
+  return 0
 }
 
-async function createOperator(order: OperatorOrder): Promise<void> {
-  requireVariables(process.env, needsOfPeople(['api'], process.env), 'operators create')
-  const configuration = await configurationFor('operators create')
+async function createOperator(order: OperatorOrder, { env, out }: OwnProcess): Promise<number> {
+  requireVariables(env, needsOfPeople(['api'], env), 'operators create')
+  const configuration = await configurationFor(env, 'operators create')
   const { createOperator: create } = await import('./administrators.ts')
-  const operator = await create(configuration, order, createLogger({ level: 'silent' }))
-  process.stdout.write(`${JSON.stringify(operator, null, 2)}\n`)
+  out(JSON.stringify(await create(configuration, order, createLogger({ level: 'silent' })), null, 2))
+  return 0
 }
 
-async function completion(shell: Shell): Promise<void> {
-  tolerateClosedOutput()
-  process.stdout.write(`${completionOf(await wholeProgram(), shell)}\n`)
+async function completion(shell: Shell, { out }: OwnProcess): Promise<number> {
+  out(completionOf(await wholeProgram(), shell))
+  return 0
 }
 
-async function keys(order: KeysOrder): Promise<void> {
-  tolerateClosedOutput()
+async function keys(order: KeysOrder, { env, ...output }: OwnProcess): Promise<number> {
   const { runKeys } = await import('./keys/run.ts')
-  await runKeys(order, process.env, {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(text),
-    isInteractive,
-  })
+  await runKeys(order, env, output)
+  return 0
 }
 
-async function erasures(): Promise<void> {
-  tolerateClosedOutput()
+async function erasures({ env, out }: OwnProcess): Promise<number> {
   const { exportErasures } = await import('./erasures/run.ts')
-  await exportErasures(process.env, (line) => void process.stdout.write(`${line}\n`))
+  await exportErasures(env, out)
+  return 0
 }
 
-async function projections(order: ProjectionsOrder): Promise<void> {
-  tolerateClosedOutput()
-  const interrupted = new AbortController()
-  // Short commands end at once on a signal. A second signal ends any command at once.
-  if (order.action === 'rebuild' || order.action === 'verify') {
-    for (const name of stopSignals) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
-  }
+async function projections(order: ProjectionsOrder, { env, ...terminal }: OwnProcess): Promise<number> {
   const { runProjections } = await import('./projections/run.ts')
-  process.exitCode = await runProjections(order, process.env, {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(text),
-    isInteractive,
-    signal: interrupted.signal,
-  })
+  return runProjections(order, env, terminal)
 }

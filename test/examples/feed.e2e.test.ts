@@ -89,20 +89,20 @@ async function untilTableHas(ids: readonly unknown[]): Promise<void> {
 }
 
 test('the table has each event once, although the consumer is killed at random moments', async () => {
-  const causing = causeEvents(20)
-  for (let kill = 0; kill < 4; kill += 1) {
+  const causing = causeEvents(8)
+  for (let kill = 0; kill < 2; kill += 1) {
     await start().printed(/"assessment\.failed"/)
     await sleep(Math.random() * 300)
     await run?.kill()
-    if (kill < 3) await causeEvents(1)
+    if (kill < 1) await causeEvents(1)
   }
   await causing
   start()
-  await untilTableHas(await published(23))
+  await untilTableHas(await published(9))
 })
 
 test('a kill in the middle of a line, before the cursor is stored, loses and doubles nothing', async () => {
-  const ids = await published(23)
+  const ids = await published(9)
   start()
   await untilTableHas(ids)
   await run?.kill()
@@ -113,25 +113,25 @@ test('a kill in the middle of a line, before the cursor is stored, loses and dou
 })
 
 test('a token that ends is renewed', async () => {
-  const ids = await published(23)
+  const ids = await published(9)
   start()
   await untilTableHas(ids)
   await changeClient('PATCH', `/${reader.id}`, { scopes: ['events:read'] })
   await causeEvents(1)
   await causeEvents(1)
-  await untilTableHas(await published(25))
+  await untilTableHas(await published(11))
   expect(run?.output()).toContain('gets a new token')
 })
 
 test('a lost cursor is reported, and reading goes on at the oldest event', async () => {
-  const ids = await published(25)
+  const ids = await published(11)
   start()
   await untilTableHas(ids)
   await waitFor('the cursor', async () => ((await readFile(join(folder, 'cursor'), 'utf8')) === '' ? undefined : true))
   await run?.kill()
   await causeEvents(2)
-  const [, last] = (await published(27)).slice(-2)
-  await truncateChannel(26)
+  const [, last] = (await published(13)).slice(-2)
+  await truncateChannel(12)
   await start().printed(/the cursor is lost/)
   await untilTableHas([...ids, last])
 })

@@ -7,6 +7,7 @@ import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import { checkFile } from '../../../app/audit/check-command.ts'
 import { startWitness, type RunningWitness } from '../../../app/witness/start-witness.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import { commandHere } from '../../support/command-here.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -126,22 +127,11 @@ test('the document has the photographs, the consent, the calls and the response'
   })
 })
 
-async function check(file: string, ...more: readonly string[]) {
-  const command = [
-    'app/main.ts',
-    'audit',
-    'check',
-    join(folder, file),
-    '--key',
-    logKey,
-    '--witness',
-    witness.vkey,
-    ...more,
-  ]
-  // Another data folder: the command knows no server.
-  const program = runProgram([process.execPath, ...command], { PLATFORM_DATA_DIR: folder })
-  return { code: await program.exited, output: program.output() }
-}
+const argumentsOf = (file: string, ...more: readonly string[]) =>
+  ['audit', 'check', join(folder, file), '--key', logKey, '--witness', witness.vkey, ...more] as const
+// Another data folder: the command knows no server.
+const check = (file: string, ...more: readonly string[]) =>
+  commandHere(argumentsOf(file, ...more), { PLATFORM_DATA_DIR: folder })
 
 test('it is checked offline with the published keys, the key of the log and the witness', async () => {
   const jwks = await (await fetch(`${platform.baseUrl}/v1/auth/.well-known/jwks.json`)).text()
@@ -149,49 +139,43 @@ test('it is checked offline with the published keys, the key of the log and the 
   const jwksFile = join(folder, 'jwks.json')
   const keys = ['--jwks', jwksFile]
   const file = join(folder, 'provenance.json')
-  await waitFor('the witness', async () => {
-    const { body } = await auditor.call(pathOf(reviewId))
-    await writeFile(file, JSON.stringify(body))
+  const witnessed = await waitFor('the witness', async () => {
+    const text = JSON.stringify((await auditor.call(pathOf(reviewId))).body)
+    await writeFile(file, text)
     const { code } = await checkFile({ file, key: logKey, witnesses: [witness.vkey], jwks: jwksFile })
-    return code === 0 ? true : undefined
+    return code === 0 ? text : undefined
   })
-  const { code, output } = await check('provenance.json', ...keys)
-  expect(code).toBe(0)
-  expect(JSON.parse(output)).toMatchObject({
+  const program = runProgram([process.execPath, 'app/main.ts', ...argumentsOf('provenance.json', ...keys)], {
+    PLATFORM_DATA_DIR: folder,
+  })
+  expect(await program.exited).toBe(0)
+  expect(JSON.parse(program.output())).toMatchObject({
     document: { review: { id: reviewId } },
     log: { origin: 'log.example/provenance', witnesses: [{ name: 'w.example' }] },
   })
 
-  const later = JSON.stringify(answer.body).replace('"decision":"granted"', '"decision":"denied"')
-  await writeFile(join(folder, 'changed.json'), later)
+  await writeFile(join(folder, 'changed.json'), witnessed.replace('"decision":"granted"', '"decision":"denied"'))
   const changed = await check('changed.json', ...keys)
   expect(changed.code).toBe(1)
-  expect(changed.output).toContain('FAULT signature-of-another-document: the signature of the document\n')
-  expect(changed.output).toMatch(
-    /FAULT changed-fact of event [0-9a-f-]{36}: \/consent_decisions\/0\/decision is "denied"/,
-  )
+  expect(changed.err).toContain('FAULT signature-of-another-document: the signature of the document\n')
+  expect(changed.err).toMatch(/FAULT changed-fact of event [0-9a-f-]{36}: \/consent_decisions\/0\/decision is "denied"/)
   expect(await check('provenance.json')).toMatchObject({
     code: 2,
-    output: expect.stringContaining('needs --jwks FILE'),
+    err: expect.stringContaining('needs --jwks FILE'),
   })
 })
 
 test("the operator's command gives the same, and the access log has both", async () => {
-  const run = (...more: readonly string[]) =>
-    runProgram([process.execPath, 'app/main.ts', 'audit', 'provenance', '--review', reviewId, ...more], {
-      PLATFORM_DATA_DIR: platform.dataDir,
-    })
-  const [json, text] = [run('--json'), run()]
-  expect(await json.exited).toBe(0)
-  expect(at(JSON.parse(json.output()), 'document')).toEqual(at(answer.body, 'document'))
-  expect(await text.exited).toBe(0)
-  expect(text.output()).toMatch(/^review {10}.*\n(?:.*\n)*consent {9}before case {2}.*granted {2}en-GB/m)
-  const unknown = runProgram(
-    [process.execPath, 'app/main.ts', 'audit', 'provenance', '--review', '0190b0a0-0000-7000-8000-000000000001'],
-    { PLATFORM_DATA_DIR: platform.dataDir },
-  )
-  expect(await unknown.exited).toBe(2)
-  expect(unknown.output()).toContain('nothing is known of AI review')
+  const run = (review: string, ...more: readonly string[]) =>
+    commandHere(['audit', 'provenance', '--review', review, ...more], { PLATFORM_DATA_DIR: platform.dataDir })
+  const [json, text] = [await run(reviewId, '--json'), await run(reviewId)]
+  expect([json.code, text.code]).toEqual([0, 0])
+  expect(at(JSON.parse(json.out), 'document')).toEqual(at(answer.body, 'document'))
+  expect(text.out).toMatch(/^review {10}.*\n(?:.*\n)*consent {9}before case {2}.*granted {2}en-GB/m)
+  expect(await run('0190b0a0-0000-7000-8000-000000000001')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('nothing is known of AI review'),
+  })
   const records = await waitFor('both records', async () => {
     const { body } = await expecting(200, auditor.call(`/v1/audit/access-log?patient_id=${patientId}`))
     const all = Array.from(Object(at(body, 'data'))).filter(

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../../app/demo/platform-process.ts'
 import { newKeysText } from '../../platform/backup/planted-place.ts'
+import { commandHere } from '../../support/command-here.ts'
 import { registerPatient } from '../../support/main-job.ts'
 import { clientOf, fastSettings } from '../../support/platform.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
-import { noServers, runPlatform } from './backup-command.ts'
+import { noServers } from './backup-command.ts'
 
 const backupKeys = { BACKUP_KEYS: newKeysText('backup-1') }
 const closing: (() => Promise<unknown>)[] = []
@@ -29,13 +30,13 @@ const settingsOf = (url: string, database: FreshDatabases | undefined) => ({
   VAULT_DATABASE_URL: database?.vaultUrl ?? '',
 })
 const create = (command: string) =>
-  runPlatform(['backup', 'create', '--to', join(folder, 'place'), '--json'], {
+  commandHere(['backup', 'create', '--to', join(folder, 'place'), '--json'], {
     ...backupKeys,
     PLATFORM_DATA_DIR: join(folder, 'original'),
     EVENTSTORE_BACKUP_COMMAND: command,
   })
 const restore = (url: string, to: string, database = databases[1]) =>
-  runPlatform(
+  commandHere(
     [
       'backup',
       'restore',
@@ -84,7 +85,7 @@ test('without a command that copies the event store, or if it fails, there is no
     code: 2,
     err: expect.stringContaining('EVENTSTORE_BACKUP_COMMAND ended with code 3: the disk is full'),
   })
-  const listed = await runPlatform(['backup', 'list', '--from', join(folder, 'place')], backupKeys)
+  const listed = await commandHere(['backup', 'list', '--from', join(folder, 'place')], backupKeys)
   expect(listed).toMatchObject({ code: 0, out: 'There is no backup.\n' })
 })
 

@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
@@ -29,7 +27,7 @@ let asking: Asking
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ ownPostgres: true })
+  platform = await startTestPlatform()
   const { org_id: orgId, product_id: productId } = platform.process.credentials
   const administrator = platform.process.credentials.administrators?.find(({ org_id }) => org_id === orgId)
   const userId = administrator?.user_id ?? ''
@@ -53,7 +51,7 @@ test('the read models are rebuilt from the streams after their database was drop
   const databaseUrl = platform.process.credentials.database_url ?? ''
 
   expect(await platform.process.stop()).toBe(0)
-  await dropAtRest(databaseUrl)
+  await dropDatabase(databaseUrl)
   await platform.restart()
   expect(await answersTo(questions, asking)).toEqual(before)
 
@@ -350,19 +348,6 @@ async function deliveriesOf(subscriptions: readonly string[]): Promise<string[]>
   })
 }
 
-/** Drops a database while no platform runs. Starts its own server only for this. */
-async function dropAtRest(databaseUrl: string): Promise<void> {
-  if (!platform.ownsPostgres) return dropDatabase(databaseUrl)
-  const { port, password } = new URL(databaseUrl)
-  const dataDir = join(platform.dataDir, 'postgres')
-  const server = await startPostgres({ dataDir, port: Number(port), password, databases: [] })
-  try {
-    await dropDatabase(databaseUrl)
-  } finally {
-    await server.stop()
-  }
-}
-
 /** The record of a new assessment at its end, after its webhooks arrived and its case has the findings. */
 async function ended(patientId: string): Promise<unknown> {
   const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
@@ -383,7 +368,7 @@ function idsOf(page: unknown): string[] {
 }
 
 /** As an operator would, through the `postgres` database of the same server. */
-export async function dropDatabase(url: string): Promise<void> {
+async function dropDatabase(url: string): Promise<void> {
   const maintenance = new URL(url)
   const name = maintenance.pathname.slice(1)
   maintenance.pathname = '/postgres'

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { at } from '../../../app/demo/members.ts'
+import { commandHere, type Ended } from '../../support/command-here.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
 /** All commands load the same sources. With a compile cache they start in half the time. */
@@ -11,30 +12,23 @@ const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_U
 
 type Env = Readonly<Record<string, string>>
 
-/** Exit code and output of a command. */
-export interface Ended {
-  readonly code: number | null
-  readonly out: string
-  /** Errors, without the progress lines, which depend on the speed of the machine. */
-  readonly err: string
-}
-
+/** Progress lines, which depend on the speed of the machine. */
 const howFar = /^(?:filling \[|comparing|switching).*\n/gm
 
-/** Runs `platform projections …` in its own process, beside the platform over a data folder. */
-export function projections(dataDir: string, args: readonly string[], env: Env = {}): Promise<Ended> {
-  return beginProjections(dataDir, args, env).ended
+/** Runs `platform projections …` in the test's process, beside the platform over a data folder. Errors are without progress. */
+export async function projections(dataDir: string, args: readonly string[], env: Env = {}): Promise<Ended> {
+  const { err, ...ended } = await commandHere(['projections', ...args], { PLATFORM_DATA_DIR: dataDir, ...env })
+  return { ...ended, err: err.replaceAll(howFar, '') }
 }
 
-/** The same, while it runs. */
+/** The same in its own process, while it runs. */
 export function beginProjections(
   dataDir: string,
   args: readonly string[],
-  env: Env = {},
-): { readonly ended: Promise<Ended>; interrupt(): void } {
+): { readonly ended: Promise<{ code: number | null; out: string; err: string }>; interrupt(): void } {
   const child = spawn(process.execPath, ['app/main.ts', 'projections', ...args], {
     cwd: repository,
-    env: { ...process.env, ...nothing, NODE_COMPILE_CACHE: compiled, PLATFORM_DATA_DIR: dataDir, ...env },
+    env: { ...process.env, ...nothing, NODE_COMPILE_CACHE: compiled, PLATFORM_DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const closed = new Promise<number | null>((resolve) => child.on('close', resolve))

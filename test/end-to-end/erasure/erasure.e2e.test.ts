@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { runPlatform } from '../backup/backup-command.ts'
+import { commandHere } from '../../support/command-here.ts'
 import { watchPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -71,7 +71,7 @@ const idsIn = ({ body }: ApiAnswer) =>
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: { ...settings, FAILPOINT: 'erasure-after-keys-destroyed' } })
+  platform = await startTestPlatform({ env: settings })
   const watched = watchPlatform(platform.baseUrl)
   const { org_id, admin_api_secret: secret } = platform.process.credentials
   orgId = org_id
@@ -104,23 +104,19 @@ afterAll(async () => {
   await receiver.close()
 })
 
-describe('an erasure whose process is killed after the destruction of the key', () => {
+// `erasure-steps.int` has a crash before and after each step, and `killed-erasures` has killed processes.
+describe('an erasure', () => {
   it('is shown as running, and refuses what is new at once', async () => {
     const before = await fetch(erased.imageUrl)
     expect(before.status).toBe(200)
     const path = `${clinical}/patients/${erased.patientId}`
     const { body } = await expecting(202, eraser.call(`${path}/erase`, { body: { reason: 'person_request' } }))
     expect(body).toMatchObject({ patient_id: erased.patientId, status: 'running' })
-    const opened = await api
-      .call(`${clinical}/cases`, { body: { patient_id: erased.patientId } })
-      .catch(() => undefined)
-    // The process may be dead already.
-    if (opened !== undefined) expect(codeOf(opened)).toBe('410 subject-erased')
+    const opened = await api.call(`${clinical}/cases`, { body: { patient_id: erased.patientId } })
+    expect(codeOf(opened)).toBe('410 subject-erased')
   })
 
-  it('is complete after the next start', async () => {
-    expect(await platform.process.exited).toBeNull()
-    await platform.restart({ FAILPOINT: '' })
+  it('is complete once each step is done without an error', async () => {
     const state = await waitFor(
       'the end of the erasure',
       async () => {
@@ -240,14 +236,7 @@ describe('after the erasure', () => {
 
   it('a rebuild of every read model gives the same tables', async () => {
     const env = { PLATFORM_DATA_DIR: platform.dataDir, ...(await platform.operatorEnv()) }
-    const verified = await runPlatform(['projections', 'verify', '--all'], env)
+    const verified = await commandHere(['projections', 'verify', '--all'], env)
     expect(verified).toMatchObject({ code: 0 })
-  })
-
-  it('is the same after another start', async () => {
-    await platform.restart()
-    expect(codeOf(await get(`${clinical}/patients/${erased.patientId}`))).toBe('410 subject-erased')
-    const { body } = await expecting(200, get(`${clinical}/patients/${erased.patientId}/erasure`, eraser))
-    expect(at(body, 'status')).toBe('completed')
   })
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
+import { verifyReceipt } from '../../../contracts/consent/receipt.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
@@ -71,7 +72,7 @@ async function polling(api: ApiClient, patientId: string) {
   return { caseId, reviewId: textAt(review, 'id'), imageId: textAt(body, 'images', 0, 'id') }
 }
 
-test('a key returns its record under another token, after a stop, and after a kill', async () => {
+test('a key returns its record under another token, after a stop, and after a kill, and published keys verify a receipt from before', async () => {
   const api = await platform.connect()
   const patientId = await consentedPatient(api, terms)
   const [cancelled, superseded] = [await polling(api, patientId), await polling(api, patientId)]
@@ -101,6 +102,9 @@ test('a key returns its record under another token, after a stop, and after a ki
     [202, 201, 201, 201, 201, 200, 202].map((status) => [status, false]),
   )
   await endOf(api, textAt(first[0]?.body, 'id'))
+  const decision = first[4]?.body
+  const receiptPath = `/v1/patients/${patientId}/consents/${textAt(decision, 'id')}/receipt`
+  const receipt = textAt((await expecting(200, api.call(receiptPath))).body, 'receipt')
 
   const again = [await repeat(await platform.connect())]
   await platform.restart()
@@ -117,6 +121,8 @@ test('a key returns its record under another token, after a stop, and after a ki
     expect(at(answers[0]?.body, 'status')).toBe('completed')
     expect(answers.slice(1).map(({ body }) => body)).toEqual(first.slice(1).map(({ body }) => body))
   }
+  const keys: unknown = await (await fetch(`${platform.baseUrl}/v1/auth/.well-known/jwks.json`)).json()
+  expect(await verifyReceipt(receipt, Object(at(keys, 'keys')))).toMatchObject({ record: decision })
   const { org_id: orgId, product_id: productId, eventstore_url: url } = platform.process.credentials
   const claims = await eventsOf(url ?? '', `ai_review_slot-${orgId}-${superseded.caseId}.${productId}`)
   expect(claims.map(({ type }) => type)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])

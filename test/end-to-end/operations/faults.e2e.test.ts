@@ -1,15 +1,15 @@
-import { execFile } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
 import { doctorChecks } from '../../../app/operations/doctor.ts'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { commandHere, type Ended } from '../../support/command-here.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import { assessmentBody, expecting, photograph, registerPatient, requestAssessment } from '../../support/main-job.ts'
 import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
+import { runPlatform } from '../backup/backup-command.ts'
 
 const base = '/v1/operations'
 /** A fault is seen, and its end, within ten seconds. The rest is for a busy machine. */
@@ -138,8 +138,8 @@ describe('operators', () => {
     expect(at(seal, 'size')).toBeGreaterThan(0)
     expect(Object.keys(Object(at(await read('/overview'), 'seal')))).toEqual(Object.keys(Object(seal)))
     expect(at(seal, 'last_verification')).toBeNull()
-    // Another process verifies the log.
-    const verified: unknown = JSON.parse(textAt(await command('audit', 'verify', '--json'), 'stdout'))
+    // A command verifies the log.
+    const verified: unknown = JSON.parse((await command('audit', 'verify', '--json')).out)
     await vi.waitFor(async () => {
       const last = { at: expect.any(String), size: at(verified, 'size'), faults: 0, actor: { kind: 'command' } }
       expect(at(await read('/seals'), 'last_verification')).toMatchObject(last)
@@ -299,9 +299,9 @@ describe('a fault is on the overview, and gone after its end', () => {
     expect(JSON.stringify(group)).not.toContain('canary')
     // A command retries it without the API, and waits for the outcome.
     const retried = await command('steps', 'retry', textAt(group, 'example', 'id'), '--wait', '--json')
-    expect(at(retried, 'code')).toBe(1)
+    expect(retried.code).toBe(1)
     const failedAgain = { total: 1, waiting: 0, done: 0, failed_again: 1, actor: { kind: 'command' } }
-    expect(JSON.parse(textAt(retried, 'stdout'))).toMatchObject(failedAgain)
+    expect(JSON.parse(retried.out)).toMatchObject(failedAgain)
     await pool.query(`delete from assessments_todo.todo where key = 'planted'`)
     await vi.waitFor(async () => expect(await problemsOf('work-failing')).toEqual([]), soon)
   })
@@ -411,43 +411,38 @@ describe('a read model', () => {
 
 it('the command prints the overview without the API', async () => {
   const run = (...args: string[]) => command('status', ...args)
-  const printed = JSON.parse(textAt(await run('--json'), 'stdout')) as unknown
+  const printed = JSON.parse((await run('--json')).out) as unknown
   const { at: _, ...answered } = (await read('/overview')) as Record<string, unknown>
   expect(Object.keys(Object(printed)).toSorted()).toEqual(['at', ...Object.keys(answered)].toSorted())
   expect(at(printed, 'processes', 0, 'id')).toBe(at(answered, 'processes', 0, 'id'))
-  expect(textAt(await run(), 'stdout')).toContain('Systems outside')
+  expect((await run()).out).toContain('Systems outside')
 })
 
 it('the doctor looks at everything, and goes on after a failure', async () => {
-  const examined = (printed: unknown) => {
-    const { checks } = JSON.parse(textAt(printed, 'stdout')) as { checks: { name: string; status: string }[] }
+  const examined = (printed: string) => {
+    const { checks } = JSON.parse(printed) as { checks: { name: string; status: string }[] }
     return Object.fromEntries(checks.map(({ name, status }) => [name, status]))
   }
-  const well = examined(await command('doctor', '--json'))
+  const { dataDir } = inProcess.platform.configuration
+  const well = examined((await runPlatform(['doctor', '--json'], { PLATFORM_DATA_DIR: dataDir })).out)
   expect(Object.keys(well)).toEqual(doctorChecks)
   const servers = { settings: 'ok', database: 'ok', event_store: 'ok', vault: 'ok', clock: 'ok', versions: 'ok' }
   expect(well).toMatchObject({ ...servers, processes: 'ok', certificates: 'skipped', backup: 'skipped', seal: 'ok' })
   // The provider of these tests comes and goes.
   expect(well['provider']).toMatch(/ok|failing/)
-  expect(textAt(await command('doctor'), 'stdout')).toMatch(/^status: \w+\n\nCHECK +STATUS +DETAIL\nsettings +ok/)
-  const without = await commandWith({ PLATFORM_DATA_DIR: '/nowhere' }, 'doctor', '--json')
-  expect(at(without, 'code')).toBe(1)
-  expect(examined(without)).toMatchObject({ settings: 'failing', database: 'skipped', seal: 'skipped' })
+  expect((await command('doctor')).out).toMatch(/^status: \w+\n\nCHECK +STATUS +DETAIL\nsettings +ok/)
+  const without = await commandHere(['doctor', '--json'], { PLATFORM_DATA_DIR: '/nowhere' })
+  expect(without.code).toBe(1)
+  expect(examined(without.out)).toMatchObject({ settings: 'failing', database: 'skipped', seal: 'skipped' })
 })
 
 it('answers what the document describes', async () => {
   expect(await watched.undocumented()).toEqual([])
 })
 
-/** Runs a command of the program against the servers of the platform. Resolves also if it fails. */
-function command(...args: string[]): Promise<unknown> {
-  return commandWith({ PLATFORM_DATA_DIR: inProcess.platform.configuration.dataDir }, ...args)
-}
-
-function commandWith(given: NodeJS.ProcessEnv, ...args: string[]): Promise<unknown> {
-  const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
-  const env = { ...process.env, ...nothing, ...given }
-  return promisify(execFile)(process.execPath, ['app/main.ts', ...args], { env }).catch((error: unknown) => error)
+/** Runs a command against the servers of the platform. */
+function command(...args: string[]): Promise<Ended> {
+  return commandHere(args, { PLATFORM_DATA_DIR: inProcess.platform.configuration.dataDir })
 }
 
 async function listening(server: Server, port: number): Promise<void> {

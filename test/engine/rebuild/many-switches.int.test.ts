@@ -4,5 +4,5 @@ import { rebuildUnderLoad } from './under-load.ts'
 
 const world = RebuildWorld.ofThisFile()
 
-it('a switch twenty times in a row under load fails no query, loses no row, and its writer continues', () =>
-  rebuildUnderLoad(world, 20))
+it('a switch ten times in a row under load fails no query, loses no row, and its writer continues', () =>
+  rebuildUnderLoad(world, 10))

@@ -367,7 +367,7 @@ describe('a switch', () => {
     expect(checked).toBeGreaterThan(5)
   })
 
-  // The last, because each test reads the whole log, and this one makes it longest. `many-switches.int` has twenty.
+  // The last, because each test reads the whole log, and this one makes it longest. `many-switches.int` has ten.
   it('five times in a row under load fails no query, loses no row, and its writer continues', () =>
     rebuildUnderLoad(world, 5))
 })

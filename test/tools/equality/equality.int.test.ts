@@ -4,7 +4,7 @@ import type { Projector } from '../../../engine/projections/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { checkEquality } from '../../../tools/equality/check.ts'
 
-/* `npm run equality` checks many more histories. */
+/* `npm run equality` compares the projectors of the platform. `npm run test:long` runs it beside this file. */
 
 let database: FreshDatabase
 
@@ -12,23 +12,6 @@ beforeAll(async () => {
   database = await freshDatabase()
 })
 afterAll(() => database.drop())
-
-it(
-  'live read models equal a rebuild from the log, whatever happened to their runner',
-  { timeout: 120_000 },
-  async () => {
-    const { failures, cases, disturbances } = await checkEquality({
-      databaseUrl: database.url,
-      cases: 12,
-      lanes: 2,
-      // Its cases have every kind of disturbance, kills and cuts more than once.
-      seed: 3,
-    })
-    expect(failures).toEqual([])
-    expect(cases).toBe(12)
-    for (const [kind, count] of Object.entries(disturbances)) expect(count, kind).toBeGreaterThan(0)
-  },
-)
 
 /** Counts reviews since the start of its process instead of from the log. No two fillings agree. */
 function countingReviews(): Projector {

@@ -1,58 +1,49 @@
 import { createHash } from 'node:crypto'
-import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { at, textAt } from '../../../app/demo/members.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
 import { checkFile } from '../../../app/audit/check-command.ts'
 import { checkManifest, fileFault } from '../../../contracts/audit/offline/manifest.ts'
 import { verifyReceipt } from '../../../contracts/consent/receipt.ts'
+import { commandHere } from '../../support/command-here.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { requestToken, type ApiClient, type ClientSecrets } from '../../support/raw-api.ts'
 import { unzipped } from '../../support/zip-files.ts'
+import { expectLogged, readAll, readAtRandom, recordsOf } from './access-run.ts'
 import { openOrganisationOfReads, type OrganisationOfReads } from './recorded-reads.ts'
 
 const adminSecret = 'an-administrator-secret-of-40-characters'
 const exports = '/v1/audit/exports'
-const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 
 let platform: TestPlatform
 let watched: WatchedPlatform
 let own: OrganisationOfReads
-let auditor: ApiClient
-let auditorSecrets: ClientSecrets
-let stranger: ApiClient
+let other: OrganisationOfReads
 let folder: string
-let keySet: unknown
-let files: ReadonlyMap<string, Buffer>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'export-'))
-  platform = await startTestPlatform({ env: { ADMIN_API_SECRET: adminSecret, SEAL_INTERVAL_SECONDS: '1' } })
+  platform = await startTestPlatform({
+    env: { ACCESS_LOG_WINDOW_SECONDS: '0', ADMIN_API_SECRET: adminSecret, SEAL_INTERVAL_SECONDS: '1' },
+  })
   const { baseUrl, process } = platform
   watched = watchPlatform(baseUrl)
   const connect: typeof platform.connect = (client) => platform.connect(client)
-  own = await openOrganisationOfReads({
-    baseUrl,
-    adminSecret,
-    productId: process.credentials.product_id,
-    connect,
-  })
-  auditor = await newAuditor(own.orgId)
-  stranger = await newAuditor(process.credentials.org_id)
-  keySet = await (await fetch(`${baseUrl}/v1/auth/.well-known/jwks.json`)).json()
+  const connecting = { baseUrl, adminSecret, productId: process.credentials.product_id, connect }
+  own = await openOrganisationOfReads(connecting)
+  other = await openOrganisationOfReads(connecting)
+  await expectLogged(await readAll(own), [own])
 })
 afterAll(async () => {
   await platform.stop()
   await rm(folder, { recursive: true, force: true })
 })
 
-async function newAuditor(orgId: string): Promise<ApiClient> {
+async function newAuditor(orgId: string): Promise<{ readonly api: ApiClient; readonly secrets: ClientSecrets }> {
   const headers = { 'x-admin-api-secret': adminSecret, 'content-type': 'application/json' }
   const scopes = ['audit:export', 'audit:read', 'audit:read-phi']
   const body = JSON.stringify({ name: 'Auditor', org_id: orgId, scopes })
@@ -60,19 +51,124 @@ async function newAuditor(orgId: string): Promise<ApiClient> {
     await fetch(`${platform.baseUrl}/v1/auth/clients`, { method: 'POST', headers, body })
   ).json()
   const secrets = { client_id: textAt(made, 'client_id'), client_secret: textAt(made, 'client_secret') }
-  auditorSecrets = secrets
-  return watched.watch(await platform.connect(secrets))
+  return { api: watched.watch(await platform.connect(secrets)), secrets }
 }
 
-const linesOf = (path: string): readonly unknown[] =>
-  (files.get(path)?.toString() ?? '')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+const log = (query: Readonly<Record<string, string>>, by = own.auditor) =>
+  by.call(`/v1/audit/access-log?${new URLSearchParams(query).toString()}`)
+
+// `apart/killed-roles` kills processes meanwhile.
+describe('the access log', () => {
+  it('knows every operation that shows something personal', async () => {
+    const document: unknown = await (await fetch(`${platform.baseUrl}/openapi.json`)).json()
+    const operations = Object.values(Object(at(document, 'paths'))).flatMap((methods) => Object.values(Object(methods)))
+    const declared = operations
+      .filter((operation) => JSON.stringify(at(operation, 'parameters') ?? []).includes('x-purpose-of-use'))
+      .map((operation) => textAt(operation, 'operationId'))
+    // Those whose answers the run below does not get have the same records.
+    const others =
+      `claimHumanReviewTask decideHumanReviewTask releaseHumanReviewTask cancelWorkflowInstance submitAssessment
+        submitImage readTimeline readAsOf getExport getAiReviewProvenance`.split(/\s+/)
+    const read = own.reads.filter(({ shows }) => shows !== undefined).map(({ operation }) => operation)
+    expect(new Set([...read, ...others])).toEqual(new Set(declared))
+  })
+
+  it('has each answer that left and showed something personal, and no other', async () => {
+    const sent = await readAtRandom([own, other], { count: 200, seed: 7 })
+    expect(sent.filter(({ read, answer }) => answer?.status !== read.status)).toEqual([])
+    await expectLogged(sent, [own, other])
+  })
+
+  it('of one organisation has nothing of another one', async () => {
+    const [mine, theirs] = [await recordsOf(own), await recordsOf(other)]
+    expect([...mine.keys()].filter((id) => theirs.has(id))).toEqual([])
+    for (const filter of [{ patient_id: other.patients[0] }, { client_id: other.clientIds[0] ?? '' }]) {
+      expect(at((await expecting(200, log(filter))).body, 'data')).toEqual([])
+      expect((await log({ ...filter, org_id: other.orgId })).status).toBe(404)
+    }
+  })
+
+  it('lists the accesses to a patient, by an actor, of a category and a time', async () => {
+    const [patient] = own.patients
+    const all = at((await expecting(200, log({ patient_id: patient, limit: '200' }))).body, 'data')
+    const records = Object.values(Object(all)) as readonly unknown[]
+    expect(records.length).toBeGreaterThan(20)
+    const instants = records.map((record) => textAt(record, 'at'))
+    expect(instants).toEqual(instants.toSorted().toReversed())
+    const ofActor = at((await log({ actor_user_id: own.clinician, category: 'notes' })).body, 'data')
+    expect(new Set(Object.values(Object(ofActor)).map((record) => textAt(record, 'operation')))).toEqual(
+      new Set(['getHumanReviewTask', 'decideHumanReviewTask']),
+    )
+    const [newest = '', oldest = ''] = [instants[0], instants.at(-1)]
+    const until = at((await log({ patient_id: patient, from: oldest, to: newest, limit: '200' })).body, 'data')
+    expect(Object.values(Object(until)).map((record) => textAt(record, 'at'))).toEqual(
+      instants.filter((instant) => instant < newest),
+    )
+    expect((await log({ patient_id: patient, from: newest, to: oldest })).body).toMatchObject({
+      errors: [{ pointer: '/from', detail: 'must not be after `to`' }],
+    })
+    expect((await log({ category: 'record' })).body).toMatchObject({ code: 'one-filter-required', status: 400 })
+    expect((await log({ patient_id: patient }, own.clients.client)).status).toBe(403)
+  })
+
+  it('has the timeline with personal members, and not without', async () => {
+    const { api, secrets } = await newAuditor(own.orgId)
+    const path = `/v1/audit/timeline?patient_id=${own.patients[0]}`
+    await expecting(200, api.call(path))
+    await expecting(200, api.call(`${path}&with_phi=true`))
+    const found = await waitFor('the access', async () => {
+      const { body: page } = await log({ client_id: secrets.client_id })
+      const data = Object.values(Object(at(page, 'data'))) as readonly unknown[]
+      return data.length > 0 ? data : undefined
+    })
+    expect(found).toMatchObject([
+      { operation: 'readTimeline', categories: ['timeline'], patient_ids: [own.patients[0]], count: 1 },
+    ])
+  })
+
+  it('names to a patient who saw the own content', async () => {
+    const contact = own.reads.find(({ operation }) => operation === 'getUserContact')
+    const userId = contact?.shows?.user ?? ''
+    const headers = { 'x-actor-context': actorContext(own.orgId, [], userId) }
+    const { body } = await expecting(200, own.clients.client.call('/v1/users/me/access-log?limit=200', { headers }))
+    const data = Object.values(Object(at(body, 'data'))) as readonly unknown[]
+    expect(data.length).toBeGreaterThan(20)
+    expect(data).toContainEqual({
+      at: expect.any(String),
+      organisation: own.orgId,
+      client: 'Reader',
+      user: null,
+      operation: 'getPatient',
+      categories: ['record'],
+      purpose: null,
+      count: 1,
+    })
+    expect(data).toContainEqual(expect.objectContaining({ operation: 'getUserContact', categories: ['contact'] }))
+    const stranger = { 'x-actor-context': actorContext(own.orgId, []) }
+    expect((await own.clients.client.call('/v1/users/me/access-log', { headers: stranger })).status).toBe(404)
+  })
+})
 
 describe('an export', () => {
+  let auditor: ApiClient
+  let auditorSecrets: ClientSecrets
+  let stranger: ApiClient
+  let keySet: unknown
+  let files: ReadonlyMap<string, Buffer>
   let id: string
+
+  beforeAll(async () => {
+    ;({ api: auditor, secrets: auditorSecrets } = await newAuditor(own.orgId))
+    ;({ api: stranger } = await newAuditor(platform.process.credentials.org_id))
+    keySet = await (await fetch(`${platform.baseUrl}/v1/auth/.well-known/jwks.json`)).json()
+  })
+
+  const linesOf = (path: string): readonly unknown[] =>
+    (files.get(path)?.toString() ?? '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
   it('is one while it runs, and finishes with a ZIP file', async () => {
     const body = { patient_id: own.patients[0] }
@@ -162,25 +258,22 @@ describe('an export', () => {
   it('is written by a command into a folder, with the same files', async () => {
     let tries = 0
     let target = ''
-    const env = { ...process.env, ...(await platform.operatorEnv()), PLATFORM_DATA_DIR: platform.dataDir }
-    const run = async () => {
-      const args = [main, 'audit', 'export', '--patient', own.patients[0], '--to', target, '--json']
-      return promisify(execFile)(process.execPath, args, { env })
-    }
+    const env = { ...(await platform.operatorEnv()), PLATFORM_DATA_DIR: platform.dataDir }
+    const run = () => commandHere(['audit', 'export', '--patient', own.patients[0], '--to', target, '--json'], env)
     // The newest events are in the sealed log after its next seal.
-    const { stdout } = await waitFor('the seal', async () => {
+    const { out } = await waitFor('the seal', async () => {
       target = join(folder, `of-the-patient-${(tries += 1)}`)
-      return run().catch((error: unknown) => {
-        if (!String(error).includes('the sealed log does not have event')) throw error
-        return undefined
-      })
+      const ended = await run()
+      if (ended.code === 0) return ended
+      expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('the sealed log does not have event') })
+      return undefined
     })
     const written = await readdir(target, { recursive: true, withFileTypes: true })
     const paths = written
       .filter((entry) => entry.isFile())
       .map((entry) => relative(target, join(entry.parentPath, entry.name)))
     expect(new Set(paths)).toEqual(new Set(files.keys()))
-    expect(JSON.parse(stdout)).toMatchObject({ folder: target, files: files.size })
+    expect(JSON.parse(out)).toMatchObject({ folder: target, files: files.size })
     expect((await stat(join(target, 'manifest.json'))).mode & 0o777).toBe(0o600)
     const manifest: unknown = JSON.parse(await readFile(join(target, 'manifest.json'), 'utf8'))
     const checked = checkManifest(manifest, keySet)
@@ -198,7 +291,7 @@ describe('an export', () => {
     expect(await checkFile(order)).toMatchObject({ code: 0 })
     await writeFile(join(target, 'records', 'patient.json'), '{}')
     expect(await checkFile(order)).toEqual({ code: 1, text: expect.stringContaining('records/patient.json') })
-    await expect(run()).rejects.toThrow('is not empty')
+    expect(await run()).toMatchObject({ code: 2, out: '', err: expect.stringContaining('is not empty') })
   })
 
   it('has documented answers', async () => expect(await watched.undocumented()).toEqual([]))
