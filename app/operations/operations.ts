@@ -118,8 +118,7 @@ async function readGroups(source: WorkSource, orgId: TenantId | null): Promise<r
 }
 
 async function retry(sources: OperationsSources, order: RetryOrder): Promise<RequestedRetry> {
-  const failure = await failureToRetry(sources, order)
-  return requestRetry({ ...sources, store: await sources.store() }, failure, order)
+  return requestRetry(sources, await failureToRetry(sources, order), order)
 }
 
 /** How the work of the target fails, or why it cannot be retried. */

@@ -81,7 +81,7 @@ export async function newestRetries(pool: Pool, targets: readonly string[]): Pro
  * @param failure how the work fails, or why another request is refused
  */
 export async function requestRetry(
-  { store, now, ...source }: WorkSource & { readonly store: EventStore; readonly now: () => Date },
+  { store, now, ...source }: WorkSource & { readonly store: () => Promise<EventStore>; readonly now: () => Date },
   failure: FailureOfWork | Problem,
   { id, target, orgId, reason, actor, context }: RetryOrder,
 ): Promise<RequestedRetry> {
@@ -99,7 +99,7 @@ export async function requestRetry(
     const total = await takeWork(client, relation, failure, { id, target, orgId, actor, reason, requestedAt })
     if (total === 0) throw problem('step-not-failing')
     const recorded = await recordAction(
-      store,
+      await store(),
       {
         actionId: id,
         action: `${target.kind}.retry`,
