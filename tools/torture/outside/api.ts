@@ -28,6 +28,9 @@ const patienceMs = 120_000
 const answerMs = 60_000
 const isPassing = (status: number) => [502, 503, 504].includes(status)
 
+/** Of a listed task, or of its review: its patient can be erased meanwhile. */
+const ofTask = /\/tasks\/|^\/v1\/ai-reviews\/[^/]+$/
+
 /**
  * A client that repeats unanswered requests under the same key. It records an acknowledgement before it does anything
  * else.
@@ -92,7 +95,7 @@ export class PatientClient {
       const remarks = [
         isWithout ? ' without Retry-After' : '',
         answer.status === doneStatus ? ' of a finished write' : '',
-        answer.status === 410 && path.includes('/tasks/') ? ' of a task' : '',
+        answer.status === 410 && ofTask.test(path) ? ' of a task' : '',
       ]
       this.#count(`${answer.status}${code}${remarks.join('')}`)
       return answer
