@@ -23,6 +23,8 @@ export interface RelayOptions<Deps> {
   readonly deps: Deps
   /** Source events without output after which the position goes into the channel's metadata. Default 10,000. */
   readonly quietEvents?: number
+  /** Milliseconds after the last output after which it goes there too. Default one minute. */
+  readonly quietMs?: number
   /** Milliseconds between two tries to take the lock. Default 1,000. */
   readonly standbyMs?: number
 }
@@ -61,6 +63,7 @@ export class Relay<Deps> {
   #blockedBy: RelayStatus['blockedBy']
   #revision: StreamRevision = 'no_stream'
   #quiet = 0
+  #quietTimer: NodeJS.Timeout | undefined
 
   constructor(options: RelayOptions<Deps>) {
     this.#options = options
@@ -100,6 +103,7 @@ export class Relay<Deps> {
   /** Reads again after each failure. The channel itself contains the position from which to continue. */
   async #work(signal: AbortSignal): Promise<void> {
     let conflicting: StreamRevision | undefined
+    let isNoted = false
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       const published = this.#published
       try {
@@ -108,7 +112,8 @@ export class Relay<Deps> {
         this.#revision = revision
         this.#position = source
         // An operator may hide all public events. Without a note the next start would begin at the start of the log.
-        if (attempt === 1 && source !== undefined && source !== noted) await this.#note(source)
+        if (!isNoted && source !== undefined && source !== noted) await this.#note(source)
+        isNoted = true
         await this.#follow(signal)
       } catch (error) {
         conflicting = error instanceof RevisionConflictError ? error.actual : undefined
@@ -195,6 +200,7 @@ export class Relay<Deps> {
     this.#blockedBy = undefined
     this.#published += outputs.length
     this.#quiet = 0
+    this.#noteLater(signal)
     return true
   }
 
@@ -227,6 +233,19 @@ export class Relay<Deps> {
     if (this.#quiet < quietEvents) return
     await this.#note(position)
     this.#quiet = 0
+  }
+
+  /** Once the channel is quiet. Its events may be hidden later, and the next start would publish them again. */
+  #noteLater(signal: AbortSignal): void {
+    const { quietMs = 60_000 } = this.#options
+    clearTimeout(this.#quietTimer)
+    this.#quietTimer = setTimeout(() => {
+      if (signal.aborted || this.#position === undefined) return
+      this.#note(this.#position).catch((error: unknown) => {
+        this.#log('the place of the relay cannot be noted', error, 1)
+        this.#noteLater(signal)
+      })
+    }, quietMs).unref()
   }
 
   #note(position: Position): Promise<void> {

@@ -3,8 +3,8 @@ import type { EventStore } from '../store/event-store.ts'
 import { type StreamRevision, comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**
- * The member of the channel's stream metadata for the source position at a start, and after a long stretch without output. It is
- * signed: a foreign position would make a relay skip all events before it.
+ * The member of the channel's stream metadata for the source position at a start, and after some time or many events without
+ * output. It is signed: a foreign position would make a relay skip all events before it.
  */
 export const sourceMember = 'relaySource'
 
