@@ -11,7 +11,8 @@ export const auditChannelStream = defineChannelStream({
     emergencyAccess: defineEvent(
       'audit.emergency_access',
       publicData({
-        org_id: Id,
+        /** Absent if the request of a platform client named no organisation. */
+        org_id: Type.Optional(Id),
         access_id: Id,
         client_id: Nullable(Type.String()),
         user_id: Nullable(Type.String()),

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { publicEvents } from '../../../engine/relay/envelope.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { auditChannel } from '../../../processes/audit/audit.channel.ts'
 import type { AccessLogEvent } from '../../../streams/access-log/events.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
 import { accessLogFact, accessLogIds, ofAccessLog } from '../../streams/access-log-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { recorded } from '../../support/given-projector.ts'
@@ -30,6 +33,16 @@ describe('the audit channel', () => {
         },
       },
     ])
+  })
+
+  it('has an access of a platform client that named no organisation, without one', async () => {
+    const access = ofAccessLog(accessLogFact('AccessRecorded', { purpose: 'ETREAT' }), noOrganisation)
+    const [stored] = recorded([access])
+    if (stored === undefined) throw new Error('no event')
+    const outputs = (await auditChannel.translate['AccessRecorded']?.(stored, { store: storeOf([]) })) ?? []
+    const [event] = publicEvents(auditChannel, stored, outputs)
+    expect(event?.data).not.toHaveProperty('org_id')
+    expect(catalogue.entry(event?.type ?? '')?.refusals(event?.data)).toEqual([])
   })
 
   it.each([
