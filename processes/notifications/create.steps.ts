@@ -154,7 +154,7 @@ async function contentOf(
     recipientType,
     recipientRef,
     recipientKey: recipientRef === null ? null : recipientKeyOf(vault, recipientRef),
-    variables: variablesOf(event),
+    variables: variablesOf(event, orgId),
     correlationId: event.data.correlation_id,
     hop: event.data.hop + 1,
     triggerSource: `event:${event.id}`,

@@ -3,6 +3,7 @@ import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
 import type { PublicEvent } from '../../engine/processes/define-process.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
 
 interface Place {
@@ -58,9 +59,17 @@ function publicForm(event: RecordedEvent<ForeignReceived> | undefined): Recorded
   return { ...event, type: eventType, data: { ...data, ...envelope } }
 }
 
-/** The variables of a template: the members of the payload. Addresses of images are credentials. */
-export function variablesOf({ data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>): string {
-  return JSON.stringify(members)
+/**
+ * The variables of a template: the members of the payload. Addresses of images are credentials. As in the feed, an event of
+ * several organisations names only the one whose message it is.
+ */
+export function variablesOf(
+  { data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>,
+  orgId: TenantId,
+): string {
+  const organisations = memberOf(members, 'organisationIds')
+  const isOfSeveral = Array.isArray(organisations) && organisations.length > 1
+  return JSON.stringify(isOfSeveral ? { ...members, organisationIds: [orgId] } : members)
 }
 
 /**

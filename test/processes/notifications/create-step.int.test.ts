@@ -264,6 +264,17 @@ describe('an event', () => {
     expect(new Set(states.map((state) => 'notificationId' in state && state.notificationId)).size).toBe(2)
   })
 
+  test('of several organisations names in each message only the organisation of the message', async () => {
+    for (const story of await stories([world.orgId, newOrganisation()], noOrganisation)) {
+      const row = (await todosOf(world, story)).find(({ orgId }) => orgId === story.orgId)
+      if (row === undefined) throw new Error('the rule does not match')
+      await workedOff(world, row)
+      const { state } = await lifeOf(world, story)
+      if (!('variables' in state)) throw new Error('no notification')
+      expect(JSON.parse(state.variables ?? '')).toMatchObject({ organisationIds: [story.orgId] })
+    }
+  })
+
   test('about a user that was created in an organisation meets a mail rule of the platform once', async () => {
     const { userId } = givenContact(world)
     const rule = { type: 'user', path: 'userId' } as const
