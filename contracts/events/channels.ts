@@ -37,12 +37,12 @@ export interface Listening {
 export interface Channels {
   /**
    * Whether everything after the place is still on the channel. `lost`: the channel has another event there (a restored
-   * log), or a later event was removed.
+   * log), or a later event was removed. `hidden`: an operator has removed all events, so the channel does not show it.
    */
-  check(channel: string, place: ChannelPlace): Promise<'whole' | 'lost'>
+  check(channel: string, place: ChannelPlace): Promise<'whole' | 'lost' | 'hidden'>
   /** The place before the oldest event that is left. */
   oldest(channel: string): Promise<ChannelPlace>
-  /** The place of the newest event. */
+  /** The place of the newest event. Without an id: the channel shows none, and there may have been later ones. */
   newest(channel: string): Promise<ChannelPlace>
   /** Takes part in the one subscription of this process. */
   listen(channel: string): Promise<Listening>
@@ -129,7 +129,8 @@ export function openChannels(
       if (found === undefined) {
         // The channel ends before the place.
         if ((await placeOf(channel, fromEnd)) !== undefined) return 'lost'
-        return isHiding(await store.readMetadata(channel)) || revision < 0n ? 'whole' : 'lost'
+        if (isHiding(await store.readMetadata(channel))) return 'hidden'
+        return revision < 0n ? 'whole' : 'lost'
       }
       if (found.revision === revision) return found.id === id || id === null ? 'whole' : 'lost'
       return found.revision === revision + 1n ? 'whole' : 'lost'

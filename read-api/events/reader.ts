@@ -39,6 +39,31 @@ const looks = { firstMs: 25, mostMs: 2_000 }
 /** Bytes of the events of one answer, from which no more are gathered. */
 const mostGathered = 1024 * 1024
 
+type Places = Pick<FeedDependencies, 'pool' | 'channels'>
+
+/**
+ * The place of the newest event, or before the oldest one that is left. If an operator has removed all events of the channel,
+ * both are its end. The read model still has the events.
+ */
+export async function placeAt(
+  { pool, channels }: Places,
+  channel: string,
+  which: 'newest' | 'oldest',
+): Promise<ChannelPlace> {
+  const newest = await channels.newest(channel)
+  if (newest.id !== null) return which === 'newest' ? newest : channels.oldest(channel)
+  const removed = await newestInFeed(pool, channel)
+  return removed === undefined || removed.revision <= newest.revision ? newest : removed
+}
+
+/** Whether everything after the place is still on the channel. */
+export async function isWhole(places: Places, channel: string, place: ChannelPlace): Promise<boolean> {
+  const found = await places.channels.check(channel, place)
+  if (found !== 'hidden') return found === 'whole'
+  const newest = await newestInFeed(places.pool, channel)
+  return newest === undefined || newest.revision <= place.revision
+}
+
 /** A page of the read model behind a place. */
 export async function readPart(
   { pool }: Pick<FeedDependencies, 'pool'>,

@@ -16,7 +16,7 @@ import {
   type StreamDependencies,
 } from '../../engine/reads/server-sent-events.ts'
 import { eventStream } from './event-stream.ts'
-import { readPart, waitForPart, type FeedPart, type Subject } from './reader.ts'
+import { isWhole, placeAt, readPart, waitForPart, type FeedPart, type Subject } from './reader.ts'
 
 export interface EventRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors'>, StreamDependencies {
   readonly channels: Channels
@@ -66,7 +66,7 @@ const pageOrStream = {
 
 /** The public events of one channel, for services that cannot or may not reach the event store. */
 export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void {
-  const { cursors, channels } = deps
+  const { cursors } = deps
   const route = {
     path: '/:channel',
     operationId: 'readEvents',
@@ -148,12 +148,12 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
       }
 
       async function placeOf(given: string | undefined): Promise<ChannelPlace> {
-        if (given === undefined) return channels.oldest(name)
-        if (given === 'now') return channels.newest(name)
+        if (given === undefined) return placeAt(deps, name, 'oldest')
+        if (given === 'now') return placeAt(deps, name, 'newest')
         const [revision, id] = opened(given)
         const place = { revision: BigInt(revision ?? -1), id: typeof id === 'string' ? id : null }
-        if ((await channels.check(name, place)) === 'whole') return place
-        throw problem('cursor-lost', { extensions: { oldest_cursor: cursorOf(await channels.oldest(name)) } })
+        if (await isWhole(deps, name, place)) return place
+        throw problem('cursor-lost', { extensions: { oldest_cursor: cursorOf(await placeAt(deps, name, 'oldest')) } })
       }
     },
   )

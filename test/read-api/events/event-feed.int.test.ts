@@ -229,6 +229,30 @@ describe('a cursor of the feed', () => {
   })
 })
 
+describe('a channel whose events an operator has removed', () => {
+  it('begins and ends behind the last of them, and loses the cursors before it', async () => {
+    const orgId = randomUUID()
+    const token = await feed.token(orgId)
+    const sent = (): Published => ({
+      type: 'notification.sent',
+      data: { orgId, notificationId: randomUUID(), templateCode: 'news', channel: 'email', correlationId: null },
+    })
+    await feed.publish('notification.events', sent(), sent())
+    await feed.caughtUp()
+    const first = await pageOf('notification?limit=1', token)
+    const last = await pageOf('notification', token)
+    await feed.world.store.writeMetadata('notification.events', { $maxAge: 1 })
+    await vi.waitUntil(async () => (await feed.channels.newest('notification.events')).id === null, { timeout: 20_000 })
+
+    for (const path of ['notification', 'notification?after=now', `notification?after=${last.next_cursor}`])
+      expect(await pageOf(path, token)).toMatchObject({ data: [], has_more: false })
+    const lost = await get(`notification?after=${first.next_cursor}`, token)
+    expect(lost).toMatchObject({ status: 410, body: { code: 'cursor-lost' } })
+    const { oldest_cursor: oldest } = lost.body as unknown as { oldest_cursor: string }
+    expect(await pageOf(`notification?after=${oldest}`, token)).toMatchObject({ data: [] })
+  })
+})
+
 describe('the scopes of the feed', () => {
   it.each([
     [['events:read'], 200],
