@@ -17,6 +17,7 @@ import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-d
 import { notifications } from '../../streams/notification/aggregate.ts'
 import type { FailureOfWork, OperatorActor } from '../../streams/operations/events.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import { translateStageError } from '../stage-errors.ts'
 import { filledLists } from './filled-lists.ts'
 import { repeat, type Repeating } from './repeating.ts'
 import { lockedRetry, takeWork } from './retries.ts'
@@ -112,16 +113,19 @@ async function beginRetries({ pool, store, now, wake }: Omit<RetryWorkerOptions,
        where r.ended_at is null and not w.is_begun order by r.requested_at, w.process, w.key, w.step
        limit ${itemsOfTurn} for update of w skip locked`,
     )
-    for (const item of rows) if (item.kind !== 'step') await bringForward(store, now, item)
+    const unreadable: boolean[] = []
+    for (const item of rows) unreadable.push(item.kind !== 'step' && !(await isBroughtForward(store, now, item)))
     const names = ['retry_id', 'process', 'key', 'step'] as const
-    const values = names.map((name) => rows.map((row) => row[name]))
+    const values = [...names.map((name) => rows.map((row) => row[name])), unreadable]
     await client.query(
-      `with items as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as i (retry_id, process, key, step)),
+      `with items as (
+         select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::boolean[]) as i (retry_id, process, key, step, is_unreadable)
+       ),
        due as (
          update runtime.claims c set not_before = '-infinity' from items i
          where c.process = i.process and c.key = i.key and c.step = i.step and c.lease_until <= now()
        )
-       update runtime.retried_work w set is_begun = true from items i
+       update runtime.retried_work w set is_begun = true, outcome = case when i.is_unreadable then 'failed' end from items i
        where w.retry_id = i.retry_id and w.process = i.process and w.key = i.key and w.step = i.step`,
       values,
     )
@@ -136,6 +140,17 @@ async function beginRetries({ pool, store, now, wake }: Omit<RetryWorkerOptions,
     wake()
   }
   return begun.length
+}
+
+/** False if nobody can read the record. It must not hold up the other items, and another try cannot help. */
+async function isBroughtForward(...given: Parameters<typeof bringForward>): Promise<boolean> {
+  try {
+    await bringForward(...given)
+    return true
+  } catch (error) {
+    if (translateStageError(error)?.code === 'record-unreadable') return false
+    throw error
+  }
 }
 
 /** A repeat changes nothing: the record remembers the retry that began another round. */

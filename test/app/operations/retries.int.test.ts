@@ -476,6 +476,34 @@ describe('work that records its attempts', () => {
     await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ done: 1 }))
   })
 
+  it('that cannot be read has failed again, and holds up no other work', async () => {
+    const [unreadable, readable] = [randomUUID(), randomUUID()]
+    const context = () => ({ commandId: randomUUID(), correlationId: randomUUID(), orgId: org, process: 'test' })
+    for (const notificationId of [unreadable, readable]) {
+      const begun = [
+        notificationFact('NotificationCreated', { notificationId, organisationId: org }),
+        notificationFact('NotificationFailed', { notificationId }),
+      ]
+      await store.append(notifications.of(org, notificationId), 'no_stream', begun, context())
+      await pool.query(
+        `insert into notifications.notifications (notification_id, org_id, template_code, channel, locale, phi, recipient_type, ref_subject, status, attempts,
+           error_code, trigger_source, created_at, failed_at, updated_at, stream_revision)
+         values ($1, $2, 'code', 'email', 'en-GB', false, 'user', $1, 'failed', 0, 'template_not_found', 'api:client', now(), now(), now(), 1)`,
+        [notificationId, org],
+      )
+    }
+    await store.writeMetadata(notifications.of(org, unreadable).stream, { $tb: 1 })
+    store.forgetStates()
+    const group = await onlyGroup()
+    const asked = order('group', group.id)
+    await operations().retry(asked)
+    begin()
+    await eventually(async () => {
+      expect((await store.load(notifications.of(org, readable))).state.status).toBe('queued')
+      expect(await operations().retryOf(asked.id)).toMatchObject({ total: 2, failed_again: 1 })
+    })
+  })
+
   it('a failed AI review is not tried again', async () => {
     const reviewId = randomUUID()
     await pool.query(
