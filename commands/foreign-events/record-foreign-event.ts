@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { isUuid } from '../../platform/http/formats.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
@@ -65,7 +66,8 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage,
   if (!isTypeReadable) return rejected('type')
   if (isOwn(message.type)) return rejected('own-domain')
   if (message.dataBytes.length > mostBytes) return rejected('too-large')
-  const text = message.isJson ? Buffer.from(message.dataBytes).toString('utf8') : ''
+  // Each byte that is no UTF-8 would become three: the record could be too large for the event store.
+  const text = message.isJson && isUtf8(message.dataBytes) ? Buffer.from(message.dataBytes).toString('utf8') : ''
   const data = jsonOf(text)
   if (!isJsonObject(data)) return rejected('not-json')
   if (isDeeperThan(mostLevels, data)) return rejected('too-deep')

@@ -59,6 +59,7 @@ describe('an event of a foreign channel', () => {
   it.each([
     ['text that is not JSON', arrived('{"a":')],
     ['a list', arrived('[]')],
+    ['bytes that are not UTF-8', message({}, { dataBytes: Buffer.from('{"a":"\xff"}', 'latin1') })],
     ['data that is not declared as JSON', { ...arrived({}), isJson: false }],
   ])('of %s is rejected', (_, given) => {
     expect(outcomeOf(everyone, given)).toBe('not-json')
