@@ -38,7 +38,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     hasEtag: true,
     reply: created(PatientRecord, ({ id }) => `/patients/${id}`),
     readBy: [patientsProjector],
-    problems: ['patient-identifier-conflict'],
+    problems: ['patient-identifier-conflict', 'subject-erased'],
     handle: async ({ tenant, body, keyed, now, context }) => {
       requireValid(birthErrors(body.dob, '/dob', now))
       const command = {
@@ -49,7 +49,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         fingerprint: keyed.fingerprint,
       }
       const done = await registerWithIdentifiers(deps, tenant, command, context)
-      return { ...done, record: toPatientRecord(done.state) }
+      return { ...done, record: toPatientRecord(done.state), patientId: done.state.patientId }
     },
   })
 

@@ -37,7 +37,13 @@ export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const { state: known, revision, position } = keyed.isKeyed ? await store.load(target) : store.presume(target)
       // A repeat needs neither an open case nor the same newest version.
       if (known.status !== 'absent' && known.fingerprint === keyed.fingerprint)
-        return { record: await recordOf(tenant, known), revision, events: [], reached: position }
+        return {
+          record: await recordOf(tenant, known),
+          patientId: known.patientId,
+          revision,
+          events: [],
+          reached: position,
+        }
 
       const version = await requireDefinition(deps, tenant, body.workflow_definition_id)
       const opened = await requireOpenCase(deps, tenant, body.case_id)
@@ -52,7 +58,7 @@ export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         now,
       }
       const done = await run(target, (state) => startInstance(command, state))
-      return { ...done, record: await recordOf(tenant, done.state) }
+      return { ...done, record: await recordOf(tenant, done.state), patientId: done.state.patientId }
     },
   })
 

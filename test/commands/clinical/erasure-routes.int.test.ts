@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { textAt } from '../../../app/demo/members.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import type { Environment } from '../../../platform/configuration/configuration.ts'
@@ -116,6 +117,19 @@ describe('an erasure by one person', () => {
     const body = { ...erase, reference: 'Ada Canary' }
     expect(outcomeOf(await send(single, 'POST', `${id}/erase`, await eraser(), body))).toBe('400 validation-failed')
   })
+})
+
+it('ends the repeats of the registration', async () => {
+  const headers = { ...(await api.token(api.world.orgId, ['patients:write'])), 'idempotency-key': randomUUID() }
+  const person = { given_name: 'Ada', family_name: 'Canary', dob: '1980-02-29' }
+  const register = () =>
+    single.t.app.inject({ method: 'POST', url: '/v1/clinical-api/patients', headers, payload: person })
+  const first = await register()
+  const repeated = await register()
+  expect([first.statusCode, repeated.statusCode, repeated.body]).toEqual([201, 201, first.body])
+  api.world.vault.closeSubject(api.world.orgId, textAt(JSON.parse(first.body), 'id'))
+  const refused = await register()
+  expect([refused.statusCode, refused.body]).toEqual([410, expect.not.stringContaining('Canary')])
 })
 
 describe('an erasure by two persons', () => {

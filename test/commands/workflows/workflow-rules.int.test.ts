@@ -368,3 +368,18 @@ test('an instance of an erased patient takes no output', async () => {
   const refused = await advance(id, 'q', { answers: {} })
   expect([refused.status, at(refused.body, 'code')]).toEqual([410, 'subject-erased'])
 })
+
+test('the start of an instance is not repeated once the erasure of its patient has begun', async () => {
+  const [ofCase, ofPatient] = [randomUUID(), randomUUID()]
+  await givenCase(ofCase, ofPatient)
+  const published = await publish([questions('q', to('end')), output('end')])
+  const body = { workflow_definition_id: textAt(published.body, 'id'), case_id: ofCase }
+  const start = () => inject('POST', '/workflow-instances', body, { ...client, 'idempotency-key': ofCase })
+  const started = await start()
+  expect(started.status).toBe(201)
+  await advance(textAt(started.body, 'id'), 'q', { answers: { text: 'canary' } })
+  expect((await start()).status).toBe(201)
+  api.world.vault.closeSubject(api.world.orgId, ofPatient)
+  const refused = await start()
+  expect([refused.status, at(refused.body, 'code')]).toEqual([410, 'subject-erased'])
+})

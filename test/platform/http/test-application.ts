@@ -13,7 +13,7 @@ import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.
 import { answerWrite, found, requireMatch, type ReadYourWrites } from '../../../platform/http/replies.ts'
 import { commandContext } from '../../../platform/http/request-context.ts'
 import type { Service } from '../../../platform/http/service.ts'
-import type { AccessLog } from '../../../platform/http/shown-content.ts'
+import type { AccessLog, IsErased } from '../../../platform/http/shown-content.ts'
 import type { IsCurrent } from '../../../platform/http/missing-records.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
@@ -232,6 +232,7 @@ export async function startApplication(
     actors?: ActorReader
     resolve?: ActorReaderOptions['resolve']
     issuer?: TokenIssuer
+    isErased?: IsErased
   } = {},
 ): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
@@ -275,6 +276,7 @@ export async function startApplication(
     ...(options.isCurrent === undefined ? {} : { isCurrent: options.isCurrent }),
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
     ...(options.accessLog === undefined ? {} : { accessLog: options.accessLog }),
+    ...(options.isErased === undefined ? {} : { isErased: options.isErased }),
   })
   return {
     app,

@@ -163,6 +163,7 @@ export async function openUsersApi({
       actors,
       issuer,
       checkReplies: true,
+      isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
     })
     stop.onStop('resources', 'process', async () => {
       await t.app.close()
