@@ -11,7 +11,9 @@ type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'pro
 /** The provider is an outside system. A missing member, or one of another type, becomes null. */
 export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {
   const payload = readJsonText(text)
-  if (textOf(payload, 'status') !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
+  // The specification names the status of an answer, and among the members of a result only that of the analysis.
+  const status = memberOf(payload, 'status') === undefined ? 'analysisStatus' : 'status'
+  if (textOf(payload, status) !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
   const lesions = numbered(arrayOf(payload, 'lesions'))
   return {
     kind: 'processed',

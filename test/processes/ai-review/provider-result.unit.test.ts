@@ -82,6 +82,14 @@ describe("the provider's result", () => {
     },
   )
 
+  it.each([
+    ['STATUS_PROCESSED', 'processed'],
+    ['STATUS_PROCESSING', 'not-processed'],
+  ])('without a status of the answer has that of the analysis: %s', (analysisStatus, kind) => {
+    const answer = JSON.stringify({ ...payload, status: undefined, analysisStatus })
+    expect(readProviderResult(answer, review).kind).toBe(kind)
+  })
+
   it('is read from names with an escape, also after similar names without one', () => {
     for (const _ of [1, 2, 3]) {
       // V8 may confuse the name with this one: https://github.com/nodejs/node/issues/63785.
