@@ -96,6 +96,8 @@ interface Session {
 }
 
 const mostResultBytes = 16 * 1024 * 1024
+/** Characters of a checksum or a hash. */
+const longestChecksum = 1_024
 const logoutTimeoutMs = 1_000
 
 /** The name of the provider in results of the simulator, whatever PROVIDER_NAME is. */
@@ -279,14 +281,14 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
         const providerImageId = memberOf(answer, 'imageId')
         const hash = memberOf(answer, 'hash')
         if (!isInt32(providerImageId)) return undefined
-        return { providerImageId, providerImageHash: typeof hash === 'string' ? hash : null, sent: passed() }
+        return { providerImageId, providerImageHash: isRecordable(hash) ? hash : null, sent: passed() }
       })
     },
 
     process: (providerCaseId, signal) =>
       call({ path: `/case/${providerCaseId}/process`, method: 'POST' }, signal, (text) => {
         const checksum = memberOf(readJsonText(text), 'checksum')
-        return typeof checksum === 'string' ? { checksum } : undefined
+        return isRecordable(checksum) ? { checksum } : undefined
       }),
 
     result: (providerCaseId, checksum, signal) =>
@@ -322,6 +324,11 @@ function failed(
   retryAfterMs = 0,
 ): Extract<ProviderAnswer<never>, { kind: 'failed' }> {
   return { kind: 'failed', classification, status, isUnknown, retryAfterMs }
+}
+
+/** An event has room for it, and an address can contain it. */
+function isRecordable(checksum: unknown): checksum is string {
+  return typeof checksum === 'string' && checksum.length <= longestChecksum && checksum.isWellFormed()
 }
 
 function isSimulated({ headers }: EgressResponse): boolean {

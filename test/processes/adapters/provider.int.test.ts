@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Configuration } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
@@ -287,5 +288,34 @@ it('reports an unknown outcome when the connection ends after the call was sent'
     classification: 'provider_upstream_transient',
     status: null,
     isUnknown: true,
+  })
+})
+
+describe('a checksum that cannot be recorded, or sent back,', () => {
+  const long = 'c'.repeat(1_025)
+
+  it.each([
+    ['too long', long],
+    ['half of a surrogate pair', '\ud800'],
+    ['a number', 7],
+  ])('counts as no answer of the agreed form: %s', async (_, checksum) => {
+    const { provider } = await providerThat(() => ({ status: 200, body: { checksum } }))
+    expect(await provider.process(7, signal)).toMatchObject({
+      kind: 'failed',
+      classification: 'provider_upstream_transient',
+      isUnknown: true,
+    })
+  })
+
+  it('is left out as the hash of an image', async () => {
+    const { provider } = await providerThat(() => ({ status: 200, body: { imageId: 71, hash: long } }))
+    const upload = {
+      providerCaseId: 7,
+      imageType: 'MACROSCOPIC',
+      correlationId: null,
+      contentType: 'image/jpeg',
+    } as const
+    const sent = await provider.sendImage({ ...upload, bytes: 5, open: async () => Readable.from(['bytes']) }, signal)
+    expect(sent).toMatchObject({ kind: 'ok', value: { providerImageId: 71, providerImageHash: null } })
   })
 })
