@@ -1,6 +1,7 @@
 import { loadExisting } from '../../engine/commands/execute.ts'
 import { EventStoreError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
+import { isUuid } from '../../platform/http/formats.ts'
 import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -26,7 +27,7 @@ export function createCaseRead(store: Pick<EventStore, 'load' | 'presume'>): Cas
   }
 }
 
-/** Asks a clinical service of another host. */
+/** Asks a clinical service of another host. The key of the patient, and its consents, are named in lower case. */
 export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLookup {
   return {
     async patientOf({ orgId, caseId }, signal) {
@@ -34,7 +35,7 @@ export function createCaseLookup(calls: ServiceCalls, baseUrl: string): CaseLook
       url.searchParams.set('org_id', orgId)
       const answer = await getFromService(calls, url, signal)
       const patientId = answer.kind === 'answer' ? memberOf(answer.body, 'patient_id') : undefined
-      return typeof patientId === 'string' ? patientId : null
+      return typeof patientId === 'string' && isUuid(patientId) ? patientId.toLowerCase() : null
     },
   }
 }
