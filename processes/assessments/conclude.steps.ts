@@ -12,7 +12,8 @@ import { readChannelEvent, type Recorded } from '../../engine/relay/channel.ts'
 import { openMissingCase } from './assessments.steps.ts'
 import { appends, callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext } from '../../engine/processes/process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import { waitByAge } from './wait-by-age.ts'
 
 /** The event that ended the review: its place on the channel, and the review. */
 export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })
@@ -30,7 +31,7 @@ export const conclude: ProcessStep<ConcludePayload> = async (todo, deps, step) =
   // Fresh: the next append is to the assessment, whose stream does not show that the review was replaced.
   if ((await successorOf(deps.store, ended.data, 'load')) !== null) return { kind: 'done' }
   const renewal = hasExpired(ended) ? await renew(todo, deps, step, ended) : 'none'
-  if (renewal === 'renewed') return { kind: 'done' }
+  if (typeof renewal === 'object') return renewal
 
   const { aiReviewId } = ended.data
   const end = renewal === 'over-budget' ? overBudget : endOf(ended)
@@ -50,15 +51,15 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 /**
  * The review failed because the addresses from its caller had expired. Replaces it by a review that reads the images of
  * the assessment, once per assessment. If the review cannot be replaced, the assessment fails with the reason of the
- * review, or because the budget is used up. `ai_review.superseded` removes the row, even if the answer of the call was
- * lost.
+ * review, or because the budget is used up. While the AI-review service is away the row waits, at most until the deadline
+ * ends the assessment. `ai_review.superseded` removes the row, even if the answer of the call was lost.
  */
 async function renew(
   todo: Todo,
   deps: ProcessDependencies,
   step: StepContext,
   { data }: Recorded<ReviewEnded>,
-): Promise<'renewed' | 'none' | 'over-budget'> {
+): Promise<StepOutcome | 'none' | 'over-budget'> {
   const { aiReviewId } = data
   const { orgId } = todo
   const context = todo.command('assessments.renew-review')
@@ -73,11 +74,10 @@ async function renew(
   const images = await signedImages(deps, orgId, reviewImagesOf(state))
   const request = { orgId, aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
   const answer = await callOutside(step, (signal) => deps.reviews.supersede(request, signal))
-  // The step is tried again with growing delays, until the deadline ends the assessment.
   if (answer.kind === 'unavailable')
-    throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)
+    return { kind: 'retry', after: waitByAge(todo, step), reason: `ai_review_${answer.status ?? 'unanswered'}` }
   if (answer.kind === 'over-budget') return 'over-budget'
-  return answer.kind === 'refused' ? 'none' : 'renewed'
+  return answer.kind === 'refused' ? 'none' : { kind: 'done' }
 }
 
 const overBudget: ReviewEnd = { kind: 'failed', classification: 'budget_exceeded' }

@@ -7,12 +7,10 @@ import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import { waitByAge } from './wait-by-age.ts'
 
 /** The assessment of the task. */
 export const FollowPayload = Type.Object({ assessmentId: Type.String() })
-
-/** Waits for the end of the assessment, in milliseconds. Uploads may take days, so the waits grow with the age of the row. */
-const endRetry = { firstMs: 500, mostMs: 30_000, fractionOfAge: 0.25 }
 
 /**
  * Brings a task to its assessment, once the assessment has ended. Until then another review may still end it, at the
@@ -26,11 +24,8 @@ export async function followTask(
 ): Promise<StepOutcome> {
   const { orgId, key: taskId, payload } = todo
   const target = assessments.of(orgId, payload.assessmentId)
-  if (!hasEnded(await loadSufficient(store, target, hasEnded))) {
-    const { firstMs, mostMs, fractionOfAge } = endRetry
-    const after = Math.min(Math.max(firstMs, fractionOfAge * (step.now().getTime() - todo.dueAt.getTime())), mostMs)
-    return { kind: 'retry', after, reason: 'assessment_not_ended' }
-  }
+  if (!hasEnded(await loadSufficient(store, target, hasEnded)))
+    return { kind: 'retry', after: waitByAge(todo, step), reason: 'assessment_not_ended' }
   // Loads fresh state, because no append validates it.
   const { state: task } = await store.load(humanReviewTasks.of(orgId, taskId))
   if (task.status === 'absent') throw new Error('an assessment follows a task that was never opened')
