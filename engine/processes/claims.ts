@@ -34,11 +34,14 @@ export interface Completion {
   readonly error?: ErrorSummary
   /** When the run ended. */
   readonly endedAt?: Date
-  /** The last run threw. */
+  /** The last run threw, and no server of the platform was away. */
   readonly isThrown?: true
 }
 
-/** After `after` runs in a row that threw, a row is parked: it is tried every `retrySeconds`, until a run does not throw. */
+/**
+ * After `after` runs in a row that threw, a row is parked: it is tried every `retrySeconds`, until a run does not throw. Runs
+ * during which a server of the platform was away do not count.
+ */
 export interface Parking {
   readonly after: number
   readonly retrySeconds: number

@@ -1,6 +1,9 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
+import { isDatabaseUnavailable } from '../../platform/database/database.ts'
+import { Problem } from '../../platform/http/problems.ts'
 import { errorOf } from '../../platform/outbound/error-of.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
+import { AppendOutcomeUnknownError, EventStoreFullError, EventStoreUnavailableError } from '../store/errors.ts'
 import type { Claimed, Completion } from './claims.ts'
 import type { BoundProcess, StepContext, StepOutcome, TodoRow } from './process.ts'
 
@@ -53,7 +56,7 @@ export async function runStep(
     // After a suspension of the process, timers run before the answers that have arrived: the answers must count.
     setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))
     timer = setTimeout(
-      () => abandonment.reject(new Error(`step ${todo.step} ignores its time limit`)),
+      () => abandonment.reject(new AbandonedStepError(`step ${todo.step} ignores its time limit`)),
       abandonMs - timeoutMs,
     )
   }, timeoutMs)
@@ -73,9 +76,30 @@ export async function runStep(
   }
 }
 
+/** An append that gets no answer goes on for longer than its step. */
+class AbandonedStepError extends Error {
+  override readonly name = 'AbandonedStepError'
+}
+
+const awayErrors = [
+  AbandonedStepError,
+  AppendOutcomeUnknownError,
+  EventStoreFullError,
+  EventStoreUnavailableError,
+] as const
+
+/** Whether a server of the platform was away. This says nothing about the work, which goes on soon after its return. */
+function isServerAway(error: unknown): boolean {
+  if (error instanceof Problem) return error.status === 503
+  return awayErrors.some((away) => error instanceof away) || isDatabaseUnavailable(error)
+}
+
 /** For operators. A step that waits for another attempt has neither failed nor succeeded. */
 function failureOf(result: StepResult): Pick<Completion, 'isFailed' | 'isThrown' | 'error'> {
-  if ('error' in result) return { isFailed: true, isThrown: true, error: errorOf(result.error) }
+  if ('error' in result) {
+    const failed = { isFailed: true, error: errorOf(result.error) }
+    return isServerAway(result.error) ? failed : { ...failed, isThrown: true }
+  }
   if (result.kind === 'wait') return {}
   if (result.kind === 'done') return { isFailed: false }
   return { isFailed: true, error: { class: 'put_off', code: result.reason, host: null } }

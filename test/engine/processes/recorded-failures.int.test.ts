@@ -5,7 +5,9 @@ import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
 import type { StepResult } from '../../../engine/processes/step-run.ts'
-import { completionOf } from '../../../engine/processes/step-run.ts'
+import { completionOf, runStep } from '../../../engine/processes/step-run.ts'
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../engine/store/errors.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
@@ -85,22 +87,39 @@ describe('a step that goes on throwing', () => {
   }
 
   it('is parked after so many runs that threw in a row, and tried seldom', async () => {
-    expect(await run(thrown('EPIPE'), 0)).toEqual([false, false])
-    expect(await run(thrown('EPIPE'), 100)).toEqual([false, false])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 0)).toEqual([false, false])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 100)).toEqual([false, false])
     // It waits, or is put off: it has not thrown.
     expect(await run({ kind: 'wait', until: at(200_000) }, 200)).toEqual([false, false])
-    expect(await run(thrown('EPIPE'), 300)).toEqual([true, true])
-    expect(await run(thrown('EPIPE'), 3_899)).toBeUndefined()
-    expect(await run(thrown('EPIPE'), 3_901)).toEqual([true, true])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 300)).toEqual([true, true])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 3_899)).toBeUndefined()
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 3_901)).toEqual([true, true])
     // A retry makes it claimable.
     await pool.query(`update runtime.claims set not_before = '-infinity'`)
     expect(await run({ kind: 'done' }, 3_902)).toEqual([false, false])
-    expect(await run(thrown('EPIPE'), 4_000)).toEqual([false, false])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 4_000)).toEqual([false, false])
   })
 
   it('is not parked by runs that did nothing', async () => {
     for (let minute = 0; minute < 5; minute += 1)
       expect(await run({ kind: 'done' }, minute * 60)).toEqual([false, false])
-    expect(await run(thrown('EPIPE'), 600)).toEqual([false, false])
+    expect(await run(thrown('ERR_INVALID_ARG_TYPE'), 600)).toEqual([false, false])
+  })
+
+  it.each([
+    ['the event store', new EventStoreUnavailableError('a read')],
+    ['the event store in an append', new AppendOutcomeUnknownError('errand-1', 3)],
+    ['the object store', problem('object-store-unavailable')],
+    ['a database', Object.assign(new Error('canary'), { code: '57P01' })],
+  ])('is not parked by runs while a server was away: %s', async (_, error) => {
+    for (let minute = 0; minute < 5; minute += 1) expect(await run({ error }, minute * 60)).toEqual([false, false])
+  })
+
+  it('is not parked by appends that outlast it', async () => {
+    const context = { now: () => at(0), endedLeases: [], mayCallAgain: true, signal: new AbortController().signal }
+    const todo = { key: 'a', step: 'run', orgId: 'org-1', dueAt: at(-1), payload: {} }
+    const term = { leaseUntil: at(20_000).toISOString(), timeoutMs: 1, abandonMs: 2 }
+    const result = await runStep(() => new Promise<never>(() => undefined), todo, context, term)
+    for (let minute = 0; minute < 5; minute += 1) expect(await run(result, minute * 60)).toEqual([false, false])
   })
 })
