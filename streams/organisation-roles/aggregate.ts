@@ -1,4 +1,5 @@
 import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import { PartedMap } from '../../engine/aggregates/parted-map.ts'
 import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { organisationRolesEvents, type OrganisationRolesEvent } from './events.ts'
@@ -32,8 +33,8 @@ export interface OrganisationRolesState {
   readonly roles: ReadonlyMap<string, Role>
   /** Fingerprints of deleted roles, by id. A repeat of their key creates nothing. */
   readonly deletedRoles: GrowingMap<string | null>
-  /** By membership id. */
-  readonly assignments: ReadonlyMap<string, RoleAssignment>
+  /** By membership id. An organisation may have as many as it has patients with an account. */
+  readonly assignments: PartedMap<RoleAssignment>
   /** Memberships that were revoked. A repeat of their key creates nothing. */
   readonly revoked: GrowingMap<true>
 }
@@ -73,7 +74,7 @@ function changed(state: OrganisationRolesState, event: OrganisationRolesEvent): 
         isConfirmed: false,
         holds: new Set<string>(),
       }
-      return { ...state, assignments: new Map(state.assignments).set(membershipId, claim) }
+      return { ...state, assignments: state.assignments.with(membershipId, claim) }
     }
     case 'MembershipConfirmed': {
       const { membershipId, holdId } = event.data
@@ -95,11 +96,11 @@ function changed(state: OrganisationRolesState, event: OrganisationRolesEvent): 
       }))
     }
     case 'MembershipReleased':
-      return { ...state, assignments: withoutAssignment(state, event.data.membershipId) }
+      return { ...state, assignments: state.assignments.without(event.data.membershipId) }
     case 'MembershipRevoked': {
       const { membershipId } = event.data
       const revoked = state.revoked.with(membershipId, true)
-      return { ...state, assignments: withoutAssignment(state, membershipId), revoked }
+      return { ...state, assignments: state.assignments.without(membershipId), revoked }
     }
   }
 }
@@ -124,13 +125,7 @@ function withAssignment(
 ): OrganisationRolesState {
   const before = state.assignments.get(membershipId)
   if (before === undefined) return state
-  return { ...state, assignments: new Map(state.assignments).set(membershipId, { ...before, ...change(before) }) }
-}
-
-function withoutAssignment({ assignments }: OrganisationRolesState, membershipId: string) {
-  const left = new Map(assignments)
-  left.delete(membershipId)
-  return left
+  return { ...state, assignments: state.assignments.with(membershipId, { ...before, ...change(before) }) }
 }
 
 /**
@@ -145,7 +140,7 @@ export const organisationRoles = defineAggregate({
     applied: 0,
     roles: new Map(),
     deletedRoles: new GrowingMap<string | null>(),
-    assignments: new Map(),
+    assignments: new PartedMap<RoleAssignment>(),
     revoked: new GrowingMap<true>(),
   },
   evolve,

@@ -348,3 +348,15 @@ describe('holds', () => {
     expect(after.assignments.get(membershipId)).toMatchObject({ isConfirmed: true, holds: new Set([userIds.hold]) })
   })
 })
+
+test('the memberships of 20,000 patients with an account are folded one after another', () => {
+  const { fold } = organisationRoles.of(ids.org)
+  let state = fold.initialState
+  for (let place = 0; place < 20_000; place += 1) {
+    const own = { membershipId: `membership-${place}`, userId: `user-${place}` }
+    const facts = [assigned(own), roleFact('MembershipConfirmed', own)]
+    state = facts.reduce((before, fact) => fold.evolve(before, fact), state)
+  }
+  expect(state.assignments.size).toBe(20_000)
+  expect(state.assignments.get('membership-7')).toMatchObject({ userId: 'user-7', isConfirmed: true })
+})
