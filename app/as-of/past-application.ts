@@ -68,13 +68,15 @@ export async function pastApplication(
     const param = parametersOf(request)
     const sources = sourcesOf(request.routeOptions.config.documentedPath ?? '', param)
     if (sources === undefined) throw problem('not-found')
-    const readEvents = async () =>
-      eventsUpTo(store, await sources({ pool, store, tenant, param, isCurrent }), moment.position)
-    const events = await readEvents().catch((error: unknown) => {
+    const read = async () => {
+      const streams = await sources({ pool, store, tenant, param, isCurrent })
+      return { streams, events: await eventsUpTo(store, streams, moment.position) }
+    }
+    const { streams, events } = await read().catch((error: unknown) => {
       past().refusal = error
       throw error
     })
-    past().refusal = erasureIn(events)
+    past().refusal = erasureIn(events, streams)
     const names = request.routeOptions.config.servedBy ?? []
     past().tables = pastTables(
       client,

@@ -34,11 +34,17 @@ export async function eventsUpTo(
   return each.flat().toSorted((a, b) => comparePositions(a.position, b.position) || Number(a.revision - b.revision))
 }
 
-/** The personal members of a person whose key was destroyed are null. */
-export function erasureIn(events: readonly RecordedEvent[]): Problem | undefined {
-  for (const { type, data } of events) {
+/**
+ * The personal members of a person whose key was destroyed are null. A record that only mentions the person has an answer
+ * again from the erasure on.
+ */
+export function erasureIn(events: readonly RecordedEvent[], streams: readonly PastStream[]): Problem | undefined {
+  const mentioned = new Set(streams.filter(({ isMentioned }) => isMentioned).map(({ stream }) => stream))
+  const isCleared = (stream: string) =>
+    mentioned.has(stream) && events.some((event) => event.stream === stream && event.type === 'UserErasureStarted')
+  for (const { type, data, stream } of events) {
     const personal = personalMembers[type]
-    if (personal?.every((member) => Reflect.get(Object(data), member) === null) === true)
+    if (personal?.every((member) => Reflect.get(Object(data), member) === null) === true && !isCleared(stream))
       return problem(type === 'UserCreated' ? 'user-erased' : 'subject-erased')
   }
   return undefined

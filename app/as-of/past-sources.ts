@@ -35,6 +35,8 @@ export interface PastStream {
   readonly stream: string
   readonly firstRevision?: bigint
   readonly lastRevision?: bigint
+  /** Of a person whom the record concerns besides. From the erasure of this person on it has nothing personal of the person. */
+  readonly isMentioned?: true
 }
 
 export interface SourceDependencies {
@@ -175,7 +177,9 @@ async function ofTask({ store, tenant, param }: Asked): Promise<readonly PastStr
 async function ofNotification({ store, tenant, param }: Asked): Promise<readonly PastStream[]> {
   const notification = notifications.of(tenant, param('id'))
   const recipient = await memberOfFirst(store, notification.stream, 'recipientRef')
-  return streamsOf(notification, ...(recipient !== undefined && isUuid(recipient) ? [users.of(recipient)] : []))
+  const own = streamsOf(notification)
+  if (recipient === undefined || !isUuid(recipient)) return own
+  return [...own, { stream: users.of(recipient).stream, isMentioned: true }]
 }
 
 async function ofInstance({ store, tenant, param }: Asked): Promise<readonly PastStream[]> {

@@ -14,10 +14,14 @@ import { formatPosition, startOfLog, type Position } from '../../../platform/kit
 import { noOrganisation, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { histories, storyOf } from '../../../tools/equality/histories.ts'
 import type { StoryAppend } from '../../../tools/equality/story.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationSubscriptions } from '../../../streams/notification-subscription/aggregate.ts'
 import { suppressions } from '../../../streams/suppression/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
 import { caseFact, patientFact } from '../../streams/facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
 import { ruleFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
+import { userFact } from '../../streams/user-facts.ts'
 import { openPastWorld, type PastWorld } from './past-world.ts'
 
 let past: PastWorld
@@ -294,6 +298,29 @@ describe('the route', () => {
     expect(recorded.at(-1)).toMatchObject({ orgId, patientIds: [patientId], categories: ['as_of'] })
     await past.world.vault.destroySubject(orgId, patientId)
     expect(await ask(patient)).toMatchObject({ status: 410, body: { code: 'subject-erased' } })
+  })
+
+  it('shows a notification to a user who was erased, of moments after that only', async () => {
+    const [notificationId, userId, patient] = [randomUUID(), randomUUID(), randomUUID()]
+    const named = { organisationId: tenantOfFact(orgId), recipientRef: userId, phiSubject: patient }
+    const appendTo = (stream: string, event: DomainEvent) => append({ ...storyAppend(), stream, events: [event] })
+    const ofUser = users.of(userId).stream
+    await appendTo(ofUser, userFact('UserCreated', { userId }))
+    await appendTo(
+      notifications.of(tenantOfFact(orgId), notificationId).stream,
+      notificationFact('NotificationCreated', { ...named, notificationId }),
+    )
+    const before = formatPosition(await past.caughtUp())
+    await appendTo(ofUser, userFact('UserErasureStarted', { userId }))
+    const after = formatPosition(await past.caughtUp())
+    await past.world.vault.destroySubject(noOrganisation, userId)
+    const path = `/v1/notifications/${notificationId}`
+    const { status, body } = await past.today(orgId, path, new Date())
+    expect([status, body]).toMatchObject([200, { id: notificationId, resolvedAddress: null }])
+    expect((await ask({ at: after, path })).body).toMatchObject({ status: 200, body })
+    expect(await ask({ at: before, path })).toMatchObject({ status: 410, body: { code: 'user-erased' } })
+    const own = { at: after, path: `/v1/notifications/preferences/${userId}` }
+    expect(await ask(own)).toMatchObject({ status: 410, body: { code: 'user-erased' } })
   })
 
   it.each([

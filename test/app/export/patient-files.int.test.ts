@@ -7,13 +7,18 @@ import { writeFolder } from '../../../app/export/export-folder.ts'
 import { createExports } from '../../../app/export/exports.ts'
 import { openProvenance } from '../../../contracts/audit/provenance.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, hash, patientFact } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
+import { userFact } from '../../streams/user-facts.ts'
 import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { openPastWorld, type PastWorld } from '../as-of/past-world.ts'
 
@@ -43,6 +48,30 @@ async function stored(imageId: string) {
   await objects.put(key, bytes, 'image/jpeg')
   return { bytes, received: { imageId, object: { key, sha256: hash('a'), bytes: bytes.length }, width: 6, height: 4 } }
 }
+
+test('an export has a notification to a user who was erased later', async () => {
+  const { world, pool, asOf } = past
+  const { store, vault, orgId, configuration } = world
+  const [patientId, notificationId, userId] = [randomUUID(), randomUUID(), randomUUID()]
+  const of = { organisationId: orgId, patientId }
+  const registered = patientFact('PatientRegistered', of)
+  await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
+  const named = { organisationId: orgId, notificationId, recipientRef: userId, phiSubject: patientId }
+  const created = notificationFact('NotificationCreated', named)
+  await store.append(notifications.of(orgId, notificationId), 'no_stream', [created], contextOf(world))
+  const user = [userFact('UserCreated', { userId }), userFact('UserErasureStarted', { userId })]
+  await store.append(users.of(userId), 'no_stream', user, contextOf(world))
+  await vault.destroySubject(noOrganisation, userId)
+  await past.caughtUp()
+
+  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
+  const provenance = openProvenance({ store, vault, objects, configuration })
+  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
+  const folder = join(place, 'notified')
+  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  const record = await readFile(join(folder, 'records', 'notifications', `${notificationId}.json`), 'utf8')
+  expect(JSON.parse(record)).toMatchObject({ id: notificationId, recipientType: 'user' })
+})
 
 test('an export has each image once: of a workflow, which an assessment collected, and of a request', async () => {
   const { world, pool, asOf } = past
