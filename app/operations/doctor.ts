@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Overview } from '../../contracts/operations/record.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Configuration, Environment } from '../../platform/configuration/configuration.ts'
-import type { Pool } from '../../platform/database/database.ts'
+import { isTableMissing, type Pool } from '../../platform/database/database.ts'
 import { contractVersion } from '../../platform/http/common-headers.ts'
 import { backupStream } from '../../streams/backups/aggregate.ts'
 import { backupAgeCheck } from '../backup/schedule.ts'
@@ -52,6 +52,7 @@ const ok: Result = { status: 'ok', detail: null }
 const skipped = (detail: string): Result => ({ status: 'skipped', detail })
 const failing = (detail: string): Result => ({ status: 'failing', detail })
 const warning = (detail: string): Result => ({ status: 'warning', detail })
+const failed = (error: unknown): Result => failing(error instanceof Error ? error.message : String(error))
 
 /** The clock of this machine and that of the database differ by less. In milliseconds. */
 const clockToleranceMs = 2_000
@@ -89,7 +90,7 @@ async function examined(env: Environment): Promise<ReadonlyMap<Name, Result>> {
       results.set(name, ok)
       return found
     } catch (error) {
-      results.set(name, failing(error instanceof Error ? error.message : String(error)))
+      results.set(name, failed(error))
       return undefined
     }
   }
@@ -104,21 +105,23 @@ async function examined(env: Environment): Promise<ReadonlyMap<Name, Result>> {
     // Opening the event store opens the vault first: its keys sign the events.
     const atVault = results.get('event_store')
     if (store !== undefined) results.set('vault', ok)
-    else if (/VAULT_DATABASE_URL|MASTER_KEYS/.test(atVault?.detail ?? '')) {
+    else if (/VAULT_DATABASE_URL|MASTER_KEYS|master key/.test(atVault?.detail ?? '')) {
       results.set('vault', atVault ?? ok)
       results.set('event_store', skipped('not reached'))
     }
     const { pool } = servers
-    results.set('clock', await clock(pool))
+    results.set('clock', await clock(pool).catch(failed))
     const away = (): Promise<EventStore> => Promise.reject(new Error('the event store is away'))
     const overview = await createOperations({
       pool,
       failedRetentionSeconds: found.configuration.failedRetentionSeconds,
       store: () => (store === undefined ? away() : Promise.resolve(store)),
       now: () => new Date(),
-    }).overview()
-    for (const [name, result] of Object.entries(ofOverview(overview))) if (isName(name)) results.set(name, result)
-    if (store !== undefined) results.set('backup', await backup(store, found.configuration))
+    })
+      .overview()
+      .then(ofOverview, withoutOverview)
+    for (const [name, result] of Object.entries(overview)) if (isName(name)) results.set(name, result)
+    if (store !== undefined) results.set('backup', await backup(store, found.configuration).catch(failed))
   } finally {
     await servers.close()
   }
@@ -127,6 +130,11 @@ async function examined(env: Environment): Promise<ReadonlyMap<Name, Result>> {
 
 function isName(name: string): name is Name {
   return doctorChecks.some((one) => one === name)
+}
+
+/** A database that no process has used has none of their tables. */
+function withoutOverview(error: unknown): Partial<Record<Name, Result>> {
+  return { processes: isTableMissing(error) ? failing('no process has run on this database yet') : failed(error) }
 }
 
 /** What the processes have seen. */

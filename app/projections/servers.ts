@@ -48,14 +48,17 @@ export async function openServers(env: Environment, command = 'projections'): Pr
     try {
       return await clearly(variable, work)
     } catch (error) {
-      await close()
       if (isDatabaseMissing(error))
         throw new Error(`the database of ${variable} does not exist (${foundIn})`, { cause: error })
       const message = error instanceof Error ? error.message : String(error)
       throw new Error(`${message} (${foundIn})`, { cause: error })
     }
   }
-  await reach('DATABASE_URL', () => pool.query('select 1'))
+  // From then on the caller closes. Without an event store it may still read the database.
+  await reach('DATABASE_URL', () => pool.query('select 1')).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
 
   async function connect(): Promise<EventStore> {
     const keys = await masterKeys()

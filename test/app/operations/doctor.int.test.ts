@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { createPool } from '../../../platform/database/database.ts'
+import { commandHere } from '../../support/command-here.ts'
+import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
+
+let [used, unused]: FreshDatabases[] = []
+
+beforeAll(async () => {
+  ;[used, unused] = await Promise.all([freshDatabases(), freshDatabases()])
+  const pool = createPool({ url: used?.url ?? '', max: 1 })
+  await ensureRuntimeSchema(pool)
+  await pool.end()
+})
+afterAll(() => Promise.all([used?.drop(), unused?.drop()]))
+
+/** The servers of a command, without a vault and an event store. */
+const envOf = (databases: FreshDatabases | undefined) => ({
+  DATABASE_URL: databases?.url ?? '',
+  VAULT_DATABASE_URL: 'postgres://platform@127.0.0.1:1/vault',
+  ESDB_URL: 'esdb://127.0.0.1:1?tls=false',
+  MASTER_KEYS: `one:${randomBytes(32).toString('base64')}`,
+})
+
+async function examined(databases: FreshDatabases | undefined) {
+  const { code, out, err } = await commandHere(['doctor', '--json'], envOf(databases))
+  expect([code, err]).toEqual([1, ''])
+  const { checks } = JSON.parse(out) as { checks: { name: string; status: string; detail: string | null }[] }
+  return Object.fromEntries(checks.map(({ name, status, detail }) => [name, { status, detail }]))
+}
+
+test('the doctor looks at the database also without a vault', async () => {
+  const checks = await examined(used)
+  expect(checks).toMatchObject({
+    database: { status: 'ok' },
+    vault: { status: 'failing', detail: expect.stringContaining('VAULT_DATABASE_URL does not answer') },
+    event_store: { status: 'skipped' },
+    clock: { status: 'ok' },
+    processes: { status: 'failing', detail: expect.stringContaining('role-missing') },
+    lag: { status: 'ok' },
+    backup: { status: 'skipped' },
+  })
+})
+
+test('the doctor says that no process has used a database, and goes on', async () => {
+  expect(await examined(unused)).toMatchObject({
+    clock: { status: 'ok' },
+    processes: { status: 'failing', detail: 'no process has run on this database yet' },
+    lag: { status: 'skipped' },
+  })
+})
+
+test('the status is that of the database also without a vault', async () => {
+  const { code, out, err } = await commandHere(['status'], envOf(used))
+  expect([code, err]).toEqual([1, ''])
+  expect(out).toMatch(/^status: failing\n\nProblems\n/)
+})
