@@ -194,7 +194,7 @@ function metricsAddress({ host, metricsPort }: Configuration, address: string): 
 async function audit(order: AuditOrder, own: OwnProcess): Promise<number> {
   try {
     const { runAudit } = await import('./audit/run.ts')
-    const { code, text } = await runAudit(order, own.env, own.out)
+    const { code, text } = await runAudit(order, own.env, own.out, (line) => own.err(`platform: ${line}\n`))
     if (text === '') return code
     if (code === 0 || order.action === 'verify') own.out(text)
     else own.err(`platform: ${text}\n`)

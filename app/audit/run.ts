@@ -2,8 +2,16 @@ import type { Environment } from '../../platform/configuration/configuration.ts'
 import type { Verdict } from './check-command.ts'
 import type { AuditOrder } from './orders.ts'
 
-/** Loads only what the command needs: a check of a proof needs no server. */
-export async function runAudit(order: AuditOrder, env: Environment, print: (line: string) => void): Promise<Verdict> {
+/**
+ * Loads only what the command needs: a check of a proof needs no server.
+ * @param say receives what is no result
+ */
+export async function runAudit(
+  order: AuditOrder,
+  env: Environment,
+  print: (line: string) => void,
+  say: (line: string) => void,
+): Promise<Verdict> {
   switch (order.action) {
     case 'timeline': {
       const { timelineLines } = await import('./timeline-command.ts')
@@ -34,7 +42,7 @@ export async function runAudit(order: AuditOrder, env: Environment, print: (line
     }
     case 'verify': {
       const { verificationText, verifyConfiguredLog } = await import('./verify-command.ts')
-      const verification = await verifyConfiguredLog(env, order)
+      const verification = await verifyConfiguredLog(env, order, say)
       const text = order.isJson ? JSON.stringify(verification, null, 2) : verificationText(verification)
       return { code: verification.faults.length === 0 ? 0 : 1, text }
     }

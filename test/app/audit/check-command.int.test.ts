@@ -51,7 +51,12 @@ function check(...args: string[]): Promise<{ code: number; stdout: string; stder
 async function checkHere(...args: string[]): Promise<Verdict> {
   const command = await readCommand(['audit', ...args])
   if (command.name !== 'audit') throw new Error(`${command.name} is no audit`)
-  return runAudit(command.order, {}, () => undefined)
+  return runAudit(
+    command.order,
+    {},
+    () => undefined,
+    () => undefined,
+  )
 }
 
 test('checks a proof without any server, and prints the event that it proves', async () => {

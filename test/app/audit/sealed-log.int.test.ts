@@ -10,7 +10,12 @@ import { acceptOlderLog } from '../../../app/audit/accept-older-log.ts'
 import type { AuditServers } from '../../../app/audit/audit-servers.ts'
 import { LogWentBackError, requireSealedLog } from '../../../app/audit/log-went-back.ts'
 import type { VerifyOrder } from '../../../app/audit/orders.ts'
-import { verificationText, verifyConfiguredLog, verifyServers } from '../../../app/audit/verify-command.ts'
+import {
+  verificationText,
+  verifyAndRecord,
+  verifyConfiguredLog,
+  verifyServers,
+} from '../../../app/audit/verify-command.ts'
 import { startWitness, type RunningWitness } from '../../../app/witness/start-witness.ts'
 import { logKeys } from '../../../contracts/audit/log-keys.ts'
 import { bytesOf, tileReader } from '../../../contracts/audit/log-objects.ts'
@@ -118,6 +123,20 @@ afterAll(async () => {
   await witness.stop()
   await world.close()
   await rm(folder, { recursive: true, force: true })
+})
+
+test('has its result also if the event store takes no record of it', async () => {
+  const store = new Proxy(world.store, {
+    get(target, name) {
+      if (name === 'append') return () => Promise.reject(new Error('the disk is full'))
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const said: string[] = []
+  const verification = await verifyAndRecord(servers({ store }), everything, (line) => void said.push(line))
+  expect(verification).toMatchObject({ size: 341, faults: [] })
+  expect(said).toEqual(['the result is not recorded: the disk is full'])
 })
 
 test('verifies the log of a real node, and what its witness signed', async () => {
@@ -243,6 +262,7 @@ test('an operator accepts an older log: a new one begins, and names the seal whe
   expect(verification).toMatchObject({ size: 361, faults: [] })
   const names = (await logKeys(world.vault, origin)).map(({ name }) => name)
   expect(names).toEqual([`${origin}/2`, origin])
-  expect(await verifyConfiguredLog({ ...env, ESDB_URL: olderUrl }, everything)).toMatchObject({ size: 361, faults: [] })
+  const configured = await verifyConfiguredLog({ ...env, ESDB_URL: olderUrl }, everything, expect.unreachable)
+  expect(configured).toMatchObject({ size: 361, faults: [] })
   await expect(requireSealedLog(servers())).rejects.toThrow(LogWentBackError)
 })
