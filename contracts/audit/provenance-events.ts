@@ -4,6 +4,7 @@ import { UndecodableEventError } from '../../engine/store/errors.ts'
 import { isJsonObject } from '../../engine/store/events.ts'
 import type { StoredBytes } from '../../engine/store/log-frames.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { comparePositions, startOfLog } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { aiReviews, requiredConsentCode, type AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -20,7 +21,6 @@ export type ProvenanceStore = Pick<EventStore, 'load' | 'readUnsigned' | 'isSign
 export interface ProvenanceEvent {
   readonly stored: StoredBytes
   readonly proven: ProvenEvent
-  readonly createdAt: Date
 }
 
 /** Events of one document, and the bytes of their data. A review of 1,000 polls has 2,000 events. */
@@ -96,12 +96,12 @@ export async function provenanceEvents(
   return found
 }
 
-/** Decisions that a check of the review could have found. */
+/** Decisions that a check of the review could have found: by their places in the log, because its clock may step back. */
 function upToEnd(decisions: readonly ProvenanceEvent[], review: readonly ProvenanceEvent[]) {
-  const end = review.at(-1)?.createdAt ?? new Date(0)
+  const end = review.at(-1)?.stored.position ?? startOfLog
   const named = new Set(review.map(({ proven }) => textOf(proven.data, 'consentDecisionId')))
   const last = decisions.findLastIndex(
-    ({ createdAt, proven }) => createdAt <= end || named.has(textOf(proven.data, 'consentId')),
+    ({ stored, proven }) => comparePositions(stored.position, end) <= 0 || named.has(textOf(proven.data, 'consentId')),
   )
   return decisions.slice(0, last + 1)
 }
@@ -116,5 +116,5 @@ async function signedEvent(store: ProvenanceStore, event: StoredEvent): Promise<
     metadataBytes: Buffer.from(event.metadataBytes),
   }
   if (!isJsonObject(data) || !(await store.isSigned(stored))) throw new UndecodableEventError(head, 'signature')
-  return { stored, proven: { id, stream: head.stream, revision: Number(revision), type, data }, createdAt: created }
+  return { stored, proven: { id, stream: head.stream, revision: Number(revision), type, data } }
 }

@@ -2,8 +2,10 @@ import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkProvenance } from '../../../contracts/audit/offline/check-provenance.ts'
 import { provenanceOf } from '../../../contracts/audit/offline/provenance-document.ts'
+import { openProvenance } from '../../../contracts/audit/provenance.ts'
 import type { ProvenanceReply } from '../../../contracts/audit/provenance-record.ts'
 import { signDocument } from '../../../contracts/audit/sign-document.ts'
+import type { StreamRange } from '../../../engine/store/raw-calls.ts'
 import { aiReviews, requiredConsentCode } from '../../../streams/ai-review/aggregate.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import { newKey } from '../../app/audit/planted-log.ts'
@@ -225,6 +227,25 @@ test('a consent to a text with another hash is found, of a review that failed be
     calls: [],
   })
   expect(kinds(other)).toEqual(new Set(['wrong-text-hash']))
+})
+
+test('has the decisions before the end of the review, also if the clock of the log stepped back behind them', async () => {
+  const { store, vault, objects, orgId } = world
+  async function* ahead(stream: string, range: StreamRange) {
+    const aheadMs = stream.startsWith(consents.category) ? 3_600_000 : 0
+    for await (const event of store.readUnsigned(stream, range))
+      yield { ...event, created: new Date(event.created.getTime() + aheadMs) }
+  }
+  const stepped = {
+    load: store.load.bind(store),
+    isSigned: store.isSigned.bind(store),
+    readStoredLog: store.readStoredLog.bind(store),
+    readUnsigned: ahead,
+  }
+  const provenance = openProvenance({ store: stepped, vault, objects, configuration: { sealIntervalSeconds: 7 } })
+  const { consent_decisions: found } = (await world.provenance(ids.newReview)).document
+  expect(found.map(({ decision }) => decision)).toEqual(['granted', 'withdrawn', 'granted'])
+  expect((await provenance.of(orgId, ids.newReview)).document.consent_decisions).toEqual(found)
 })
 
 test('after the erasure of the patient it is the same', async () => {
