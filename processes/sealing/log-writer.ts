@@ -202,11 +202,14 @@ export class LogWriter {
     const folder = logFolder(this.#record.generation)
     const partials = new Set(partialTiles(formerSize).map((tile) => `${folder}${tilePath({ ...tile, width: 256 })}.p/`))
     for (const { partials: prefix } of this.#filled.splice(0)) {
-      if (prefix === undefined || !partials.has(prefix)) continue
-      for await (const { key } of objects.list(prefix)) await objects.remove(key)
+      if (prefix !== undefined && partials.has(prefix)) await objects.removeVersions(prefix)
     }
     const formerLeaves = formerSize % blockLeaves
-    if (formerLeaves > 0) await objects.remove(folder + blockPath(Math.floor(formerSize / blockLeaves), formerLeaves))
+    if (formerLeaves === 0) return
+    const former = folder + blockPath(Math.floor(formerSize / blockLeaves), formerLeaves)
+    // The key of a later block may begin with this one. A bucket with versions would keep a block of each seal.
+    for await (const { key, versions } of objects.listVersions(former))
+      if (key === former) for (const { id } of versions) await objects.remove(key, id)
   }
 
   async #appendSeal(): Promise<void> {

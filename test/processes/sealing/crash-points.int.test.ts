@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SealingServers } from '../../../processes/sealing/log-writer.ts'
 import type { LogSealEvent } from '../../../streams/log-seals/events.ts'
+import { blockLeaves, blockPath } from '../../../contracts/audit/log-objects.ts'
+import { sealedPartOf } from '../../../contracts/audit/log-record.ts'
 import { logSealsOf } from '../../../contracts/audit/log-seals.ts'
 import { observed } from '../../engine/commands/decision-world.ts'
 import { KilledError } from '../users/mortal-process.ts'
@@ -23,7 +25,7 @@ function mortal(effects: number): { readonly servers: SealingServers; readonly d
     if (isDead) throw new KilledError()
     done.push(name)
   }
-  const acts = new Set(['put', 'remove', 'append', 'replaceRecord'])
+  const acts = new Set(['put', 'remove', 'removeVersions', 'append', 'replaceRecord'])
   const watch = <Server extends object>(server: Server) =>
     observed(server, (name) => {
       if (acts.has(name)) act(name)
@@ -102,4 +104,33 @@ test('a vault that is older than the seals goes on from the newest seal', async 
   await world.write(1)
   await world.sealAll()
   expect((await world.checkedCheckpoint()).size).toBe((await world.stored()).length)
+})
+
+test('a seal removes the block of the index that it replaces, in every version of a bucket that keeps them', async () => {
+  await world.write(1)
+  await world.sealAll()
+  const { size } = sealedPartOf(await world.record())
+  const former = `log/${blockPath(Math.floor(size / blockLeaves), size % blockLeaves)}`
+  const modifiedAt = new Date()
+  const removed: (readonly [string, string | undefined])[] = []
+  const objects: SealingServers['objects'] = {
+    ...world.objects,
+    async *listVersions(prefix) {
+      for await (const { key } of world.objects.list(prefix)) {
+        const versions = ['older', 'newer', 'mark'].map((id) => ({ id, modifiedAt }))
+        yield* [
+          { key, versions },
+          { key: `${key}0`, versions },
+        ]
+      }
+    },
+    async remove(key, id) {
+      removed.push([key, id])
+      await world.objects.remove(key)
+    },
+  }
+  await world.write(1)
+  await world.sealAll({ ...world.servers, objects })
+  expect(removed).toEqual(['older', 'newer', 'mark'].map((id) => [former, id]))
+  await world.checkedCheckpoint()
 })
