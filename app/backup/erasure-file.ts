@@ -10,15 +10,20 @@ export interface ListedErasure {
   readonly entry: SignedErasure
 }
 
-/** @throws Error that names the line of something else than an entry */
+/** @throws Error that names the line of something else than an entry, or if there is none: an export that fails leaves an empty file */
 export async function readErasureFile(file: string): Promise<readonly ListedErasure[]> {
   const lines = (await readFile(file, 'utf8')).split('\n')
-  return lines.flatMap((line, index) => {
+  const listed = lines.flatMap((line, index) => {
     if (line.trim() === '') return []
     const [place, entry] = [`line ${index + 1} of ${file}`, readLedgerEntry(line)]
     if (entry === undefined) throw new Error(`${place} is not an entry of the ledger of erasures`)
     return [{ place, entry }]
   })
+  if (listed.length === 0)
+    throw new Error(
+      `${file} has no entry of the ledger of erasures, as an export leaves it that failed. If nobody was erased, use --accept-lost-erasures`,
+    )
+  return listed
 }
 
 /**

@@ -96,6 +96,11 @@ test('a line that the vault did not sign is named, and no line is entered', asyn
   expect(await exportOf(copy.vault)).toEqual(before)
 })
 
+test.each(['', '\n\n'])('a file of %j is refused: an export that failed leaves it', async (content) => {
+  const file = await fileOf('empty', [content])
+  await expect(readErasureFile(file)).rejects.toThrow(`${file} has no entry of the ledger of erasures`)
+})
+
 test('a restore with a file that is cut names the line, and writes nothing', async () => {
   const { vault } = await installation.startProcess()
   const line = ledgerText(await vault.eraseSubject(ids.org, randomUUID()))
