@@ -1,11 +1,10 @@
 import { resolve, sep } from 'node:path'
-import { v7 } from 'uuid'
 import { recordVerified } from '../../commands/backups/record-backups.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../platform/backup/chunks.ts'
 import { toLines, type Entry } from '../../platform/backup/index-lines.ts'
-import { claimPlace, putManifest, putVerified, type Manifest } from '../../platform/backup/manifests.ts'
+import { claimPlace, nextBackupId, putManifest, putVerified, type Manifest } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
 import { verifyBackups, type BackupFault } from '../../platform/backup/verify-backups.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
@@ -65,7 +64,7 @@ async function write(
   const installation = installationOf(vault)
   await claimPlace(place, keys, installation)
   const createdAt = new Date()
-  const id = v7({ msecs: createdAt.getTime() })
+  const id = await nextBackupId(place, createdAt)
   const chunks = new ChunkStore(place, keys.newest)
   const eventStore = await copyEventStore(configuration, store, id)
   const total = { entries: 0, bytes: 0 }

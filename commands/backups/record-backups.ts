@@ -3,12 +3,13 @@ import type { DataOf } from '../../engine/store/events.ts'
 import type { BackupState } from '../../streams/backups/aggregate.ts'
 import type { BackupEvent } from '../../streams/backups/events.ts'
 
-/** A backup that is older than the newest one changes nothing. */
+/** A backup that is older than the newest one changes nothing, unless that one is of a clock that was ahead. */
 export function recordVerified(
   data: DataOf<BackupEvent, 'BackupVerified'>,
   { newestAt }: BackupState,
 ): Decision<BackupEvent> {
-  return newestAt !== null && newestAt >= data.createdAt ? [] : [{ type: 'BackupVerified', data }]
+  const hasNewer = newestAt !== null && newestAt >= data.createdAt && newestAt <= data.verifiedAt
+  return hasNewer ? [] : [{ type: 'BackupVerified', data }]
 }
 
 /** A restore that was recorded is not recorded again. */

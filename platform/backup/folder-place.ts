@@ -6,6 +6,8 @@ import type { BackupPlace } from './place.ts'
 
 /** Of files that are being written. A killed writer leaves them behind; nothing reads them. */
 const unfinished = '.part'
+/** Other files of the folder may end so too. */
+const isUnfinished = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/
 
 /** A folder of this machine, or of a disk that is mounted there. */
 export function folderPlace(folder: string): BackupPlace {
@@ -69,6 +71,12 @@ export function folderPlace(folder: string): BackupPlace {
       const path = pathOf(name)
       await rm(path, { force: true })
       if ((await ifPresent(stat(dirname(path)))) !== undefined) unsynced.add(dirname(path))
+    },
+    async removeUnfinished(before) {
+      for await (const path of below(root)) {
+        const found = isUnfinished.test(path) ? await ifPresent(stat(path)) : undefined
+        if (found !== undefined && found.mtime < before) await rm(path, { force: true })
+      }
     },
     close: () => undefined,
   }

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/schema'
+import { v7 } from 'uuid'
 import { Nullable } from '../http/members.ts'
 import { jsonOf } from '../kit/json-reading.ts'
 import { SealedBytesError, type BackupKey, type BackupKeys } from './backup-keys.ts'
@@ -104,6 +105,22 @@ export async function backupIds(place: BackupPlace): Promise<readonly string[]> 
   for await (const { name } of place.list(folder))
     if (name.endsWith(extension)) ids.push(name.slice(folder.length + 1, -extension.length))
   return ids.toSorted()
+}
+
+/**
+ * An id behind those of all backups of the place. The clock may have been ahead when one of them was made: it must not
+ * count as newer than this one.
+ */
+export async function nextBackupId(place: BackupPlace, now: Date): Promise<string> {
+  const newestMs = (await backupIds(place)).filter(isTimed).map(timeOf).at(-1) ?? 0
+  return v7({ msecs: Math.max(now.getTime(), newestMs + 1) })
+}
+
+const isTimed = (id: string) => /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id)
+
+/** A UUID of version 7 begins with its time, in milliseconds. */
+function timeOf(id: string): number {
+  return parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 }
 
 /** @throws ManifestError */

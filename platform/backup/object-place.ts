@@ -46,6 +46,7 @@ export function objectPlace(
       }
     },
     remove: (name) => clearly(address, objects.remove(prefix + name)),
+    removeUnfinished: async () => undefined,
     close: () => objects.close(),
   }
 }

@@ -13,6 +13,8 @@ export interface BackupPlace {
   list(folder: string): AsyncIterable<PlacedFile>
   /** Does nothing if there is no such file. The removal is durable after `flush`. */
   remove(name: string): Promise<void>
+  /** Removes what writers that were killed left of files before the instant. */
+  removeUnfinished(before: Date): Promise<void>
   close(): void
 }
 

@@ -40,6 +40,8 @@ export async function pruneBackups(place: BackupPlace, keys: BackupKeys, keep: n
   const neededLater = await chunksOf(place, keys, later)
   const gone = new Set(unneeded.filter((name) => !neededLater.has(name)))
   for (const name of gone) await place.remove(name)
+  // They may have keys of the vault that were destroyed since.
+  await place.removeUnfinished(new Date(now.getTime() - youngMs))
   const broken = await brokenBy(gone, { place, keys, known: [...ids, ...later] })
   return { removed, kept: [...kept, ...later], chunks: gone.size, broken }
 }

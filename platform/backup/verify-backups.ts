@@ -15,7 +15,12 @@ export interface BackupsChecked {
   readonly backups: number
   /** Bytes that were read, each chunk once. */
   readonly bytes: number
+  /** Some of them, if there are very many. */
   readonly faults: readonly BackupFault[]
+  /** Ids of the backups that are what was stored. */
+  readonly intact: readonly string[]
+  /** Ids of those that are not. In neither list: those whose manifest does not open. */
+  readonly damaged: readonly string[]
 }
 
 const mostFaults = 1_000
@@ -30,7 +35,8 @@ export async function verifyBackups(
   ids: readonly string[],
 ): Promise<BackupsChecked> {
   const faults: BackupFault[] = []
-  const intact = new Set<string>()
+  const [intact, damaged] = [new Set<string>(), new Set<string>()]
+  const intactFiles = new Set<string>()
   let bytes = 0
 
   async function verify(id: string): Promise<void> {
@@ -41,17 +47,22 @@ export async function verifyBackups(
       entries += 1
       for (const name of entry.chunks) {
         const file = chunkFile(key.id, name)
-        if (intact.has(file)) continue
+        if (intactFiles.has(file)) continue
         try {
           bytes += (await store.readChunk(name)).length
-          intact.add(file)
+          intactFiles.add(file)
         } catch (error) {
           if (!(error instanceof ChunkError)) throw error
+          damaged.add(id)
           note(id, error.code, `${error.chunk}, of ${entry.kind} ${entry.name}`)
         }
       }
     }
-    if (entries !== manifest.entries) note(id, 'manifest-changed', 'the index has another length')
+    if (entries !== manifest.entries) {
+      damaged.add(id)
+      note(id, 'manifest-changed', 'the index has another length')
+    }
+    if (!damaged.has(id)) intact.add(id)
   }
 
   function note(backup: string, kind: BackupFault['kind'], detail: string): void {
@@ -63,9 +74,11 @@ export async function verifyBackups(
       await verify(id)
     } catch (error) {
       if (error instanceof ManifestError) note(id, error.code, error.message)
-      else if (error instanceof ChunkError) note(id, error.code, `${error.chunk}, of the index`)
-      else throw error
+      else if (error instanceof ChunkError) {
+        damaged.add(id)
+        note(id, error.code, `${error.chunk}, of the index`)
+      } else throw error
     }
   }
-  return { backups: ids.length, bytes, faults }
+  return { backups: ids.length, bytes, faults, intact: [...intact], damaged: [...damaged] }
 }

@@ -58,6 +58,9 @@ test('the newest verified backup may be as old as the setting says', async () =>
   expect(await statusAfter(newest, 5.001, { BACKUP_MAX_AGE_HOURS: '5' })).toBe('warning')
   expect(await statusAfter(newest, 26, scheduled)).toBe('ok')
   expect(await statusAfter(newest, 27, scheduled)).toBe('warning')
+  // Made by a clock that was ahead: nobody knows its age.
+  expect(await statusAfter(newest, -2, scheduled)).toBe('warning')
+  expect(await statusAfter(newest, -0.5, scheduled)).toBe('ok')
   expect(await statusAfter(null, 0, scheduled)).toBe('warning')
   expect(await statusAfter(null, 0, {})).toBeUndefined()
 })

@@ -23,6 +23,11 @@ test('the newest verified backup counts, however often it is recorded', () => {
   expect([twice.newestAt, recordVerified(verified, twice)]).toEqual([late, []])
 })
 
+test('a backup counts also after one of a clock that was ahead', () => {
+  const ahead = { ...backups.initialState, newestAt: '2027-11-28T10:00:00.000Z' }
+  expect(after(ahead, recordVerified(verified, ahead)).newestAt).toBe(early)
+})
+
 test('a restore holds the calls until an operator releases them', () => {
   expect(releaseCalls(release, backups.initialState)).toEqual([])
   const held = after(backups.initialState, recordRestored(restored, backups.initialState))

@@ -1,12 +1,21 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { cp, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { v7 } from 'uuid'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { verifyPlace } from '../../../app/backup/verify.ts'
 import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
-import { backupIds, claimPlace, openManifest, removeVerified, verifiedAt } from '../../../platform/backup/manifests.ts'
+import {
+  backupIds,
+  claimPlace,
+  nextBackupId,
+  openManifest,
+  removeVerified,
+  verifiedAt,
+} from '../../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../../platform/backup/place.ts'
 import { pruneBackups } from '../../../platform/backup/prune.ts'
 import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
@@ -227,6 +236,57 @@ test('prune counts no backup that was not verified, so that a usable one stays',
     removed: [oldest.id],
     kept: [verified.id, unread.id],
   })
+})
+
+test('prune keeps the newest intact backup, if a verification has found a newer one damaged since', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const intact = await plantBackup(place, keys, ['alpha'])
+  const decayed = await plantBackup(place, keys, ['beta'])
+  const name = keys.newest.nameOf(hash('sha256', 'beta', 'buffer'))
+  await flip(join(folder, 'chunks', 'of-k', name.slice(0, 2), name), 30)
+  expect(await verifyPlace(place, keys, undefined)).toMatchObject({ intact: [intact.id], damaged: [decayed.id] })
+  expect(await verifiedAt(place, keys, decayed.id)).toBeNull()
+  expect(await pruneBackups(place, keys, 1, new Date())).toMatchObject({ removed: [], kept: [intact.id, decayed.id] })
+})
+
+test('a backup is damaged also behind more faults than are named', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const texts = Array.from({ length: 1_001 }, () => 'alpha')
+  const both = [await plantBackup(place, keys, texts), await plantBackup(place, keys, texts)]
+  const name = keys.newest.nameOf(hash('sha256', 'alpha', 'buffer'))
+  await rm(join(folder, 'chunks', 'of-k', name.slice(0, 2), name))
+  const { faults, intact, damaged } = await verifyPlace(place, keys, undefined)
+  expect([faults.length, intact, damaged]).toEqual([1_000, [], both.map(({ id }) => id)])
+  for (const { id } of both) expect(await verifiedAt(place, keys, id)).toBeNull()
+})
+
+test('a backup is newer than all of its place, also after one that was made by a clock which was ahead', async () => {
+  const place = folderPlace(folder)
+  const now = new Date('2026-12-01T00:00:00Z')
+  const ahead = await nextBackupId(place, new Date('2027-12-01T00:00:00Z'))
+  await place.put(`backups/${ahead}.manifest`, new Uint8Array())
+  const next = await nextBackupId(place, now)
+  expect([ahead, next].toSorted()).toEqual([ahead, next])
+  await rm(join(folder, 'backups', `${ahead}.manifest`))
+  const [inTime, ofNow] = [await nextBackupId(place, now), v7({ msecs: now.getTime() })]
+  expect(inTime.slice(0, 13)).toBe(ofNow.slice(0, 13))
+})
+
+test('prune removes what killed writers left a day ago, and no other file', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const { id } = await plantBackup(place, keys, ['alpha'])
+  const now = new Date()
+  const yesterday = new Date(now.getTime() - 25 * 3_600_000)
+  const [left, young] = [`place.${randomUUID()}.part`, `place.${randomUUID()}.part`]
+  for (const name of [left, young, 'of-somebody.part']) await writeFile(join(folder, name), '')
+  for (const name of [left, 'of-somebody.part']) await utimes(join(folder, name), yesterday, yesterday)
+  expect(await pruneBackups(place, keys, 1, now)).toMatchObject({ kept: [id] })
+  const names = await readdir(folder)
+  expect(names.filter((name) => name.endsWith('.part')).toSorted()).toEqual(['of-somebody.part', young].toSorted())
+  expect(await faultsOf(keys)).toEqual([])
 })
 
 test('prune removes nothing if a backup does not open', async () => {
