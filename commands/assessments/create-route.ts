@@ -7,7 +7,8 @@ import { addInlineBodyParser } from '../../platform/http/inline-body-parser.ts'
 import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { answerWrite, latest } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
-import { requireLiving } from '../../platform/http/shown-content.ts'
+import { personalReaderOf } from '../../platform/http/personal-members.ts'
+import { nameShown, requireLiving } from '../../platform/http/shown-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { Problem, problem, requireValid, type MemberError } from '../../platform/http/problems.ts'
 import { AssessmentRecord, pollAfterMs } from '../../contracts/assessments/record.ts'
@@ -41,6 +42,8 @@ import { stageImages, type StagedImages } from './staged-image.ts'
 import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUploads } from './uploads.ts'
+
+const contentOf = personalReaderOf(AssessmentRecord)
 
 /** A recorded request, from this call or an earlier one. */
 interface RecordedRequest {
@@ -88,7 +91,7 @@ function addRoute(
           ...keyProblems,
         ]),
       },
-      config: { access: { scopes: ['assessments:write'] }, rateLimit: 'creates', takesWait: true },
+      config: { access: { scopes: ['assessments:write'] }, rateLimit: 'creates', takesWait: true, showsPersonal: true },
     },
     async (request, reply) => {
       const { body, caller, query } = request
@@ -175,9 +178,13 @@ function addRoute(
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
+        const body = await recordWithAddresses(deps, state, uploadUrls)
+        // A result is more than the caller sent.
+        if (contentOf !== undefined && (taken.isReplayed || state.status === 'completed'))
+          nameShown(request, orgId, [{ content: contentOf(body), persons: state }])
         return answerWrite(reply, {
           status: 202,
-          body: await recordWithAddresses(deps, state, uploadUrls),
+          body,
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,

@@ -140,6 +140,8 @@ export function commandRoute<
   const { method, body: bodySchema, reply: replies, ifMatch, readBy, hasEtag = false } = route
   const { takesWait = false, mayLackBody = false, shows } = route
   const contentOf = personalReaderOf(replies.schema)
+  // The repeat of a create may show what others have changed or added since.
+  const isMarkedCreate = contentOf !== undefined && replies.status !== 200
   const { store, vault } = deps
   const isKeyed = method === 'POST'
   const texts: Readonly<Record<string, TString>> = { ...route.textParams }
@@ -179,7 +181,7 @@ export function commandRoute<
       takesWait,
       mayLackBody,
       takesIfMatch: ifMatch !== undefined,
-      ...(shows === undefined ? {} : { showsPersonal: true }),
+      ...(shows === undefined && !isMarkedCreate ? {} : { showsPersonal: true }),
     },
     handler: async (request, reply) => {
       // The schemas above have validated these. Their types are lost in fastify.
@@ -238,7 +240,7 @@ export function commandRoute<
       }
       // A repeat of an earlier request appends nothing, so nothing else refuses it.
       if (route.showsErased !== true) requireLiving(request, tenant ?? noOrganisation, persons)
-      if (shows !== undefined && contentOf !== undefined)
+      if (contentOf !== undefined && (shows !== undefined || isReplayed))
         nameShown(request, tenant ?? noOrganisation, [{ content: contentOf(record), persons }])
       return answerWrite(reply, {
         status: isFound ? 200 : replies.status,

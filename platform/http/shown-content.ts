@@ -58,7 +58,7 @@ declare module 'fastify' {
     shown: ShownContent | undefined
   }
   interface FastifyContextConfig {
-    /** The 200 of the route may show personal content. It leaves once it is in the access log. */
+    /** The route may show personal content. Such an answer leaves once it is in the access log. */
     showsPersonal?: true
   }
 }
@@ -87,17 +87,22 @@ export function requireLiving({ server }: FastifyRequest, orgId: TenantId, { pat
   if (typeof patientId === 'string' && server.isErased(orgId, patientId)) throw problem('subject-erased')
 }
 
+const successes = [200, 201, 202]
+
 /**
- * Whether the 200 of a route may show personal content. The answer to a create (201, 202) shows what its caller sent.
+ * Whether the 200 of a route may show personal content. The first answer to a create (201, 202) shows what its caller
+ * sent. Its repeats, and an answer that was held until the result, may show more: the route names that.
  * @throws Error if the schema marks personal content and the route names no persons, or the other way round
  */
 export function requireNamedPersons(url: string, { response }: FastifySchema, showsPersonal: true | undefined): void {
   const replies = new Map<string, unknown>(Object.entries(response ?? {}))
-  const reply: unknown = replies.get('200')
-  const isMarked = typeof reply === 'object' && reply !== null && personalReaderOf(reply) !== undefined
-  if (isMarked && showsPersonal !== true)
+  const isMarked = (status: number): boolean => {
+    const reply: unknown = replies.get(String(status))
+    return typeof reply === 'object' && reply !== null && personalReaderOf(reply) !== undefined
+  }
+  if (isMarked(200) && showsPersonal !== true)
     throw new Error(`the answer of ${url} shows personal content, and the route does not say whose (shows)`)
-  if (!isMarked && showsPersonal === true)
+  if (showsPersonal === true && !successes.some(isMarked))
     throw new Error(`${url} names the persons of its answer, whose schema marks no personal content`)
 }
 
@@ -115,9 +120,12 @@ function purposeOf(header: string | readonly string[] | undefined): PurposeOfUse
 
 /** Before the answer leaves: its access is recorded. Nothing personal leaves otherwise. */
 export async function recordShown(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-  if (reply.statusCode !== 200 || request.method === 'HEAD') return payload
+  if (!successes.includes(reply.statusCode) || request.method === 'HEAD') return payload
   const { shown, caller, routeOptions } = request
-  if (shown === undefined) throw new Error('the route does not say whose personal content its answer shows')
+  if (shown === undefined) {
+    if (reply.statusCode !== 200) return payload
+    throw new Error('the route does not say whose personal content its answer shows')
+  }
   const { orgId, categories, patientIds, userId: subjectUserId } = shown
   if (categories.size === 0) return payload
   const access = {

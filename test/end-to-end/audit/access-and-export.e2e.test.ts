@@ -68,7 +68,8 @@ describe('the access log', () => {
     // Those whose answers the run below does not get have the same records.
     const others =
       `claimHumanReviewTask decideHumanReviewTask releaseHumanReviewTask cancelWorkflowInstance submitAssessment
-        submitImage readTimeline readAsOf getExport getAiReviewProvenance`.split(/\s+/)
+        submitImage readTimeline readAsOf getExport getAiReviewProvenance registerPatient openCase declareImage
+        recordConsentDecision requestExport`.split(/\s+/)
     const read = own.reads.filter(({ shows }) => shows !== undefined).map(({ operation }) => operation)
     expect(new Set([...read, ...others])).toEqual(new Set(declared))
   })

@@ -93,7 +93,8 @@ export async function openOrganisationOfReads(platform: Connecting): Promise<Org
   const rules = { rules: [{ always: true }] }
   await expecting(200, api.call('/v1/human-review/policy', { method: 'PUT', body: rules, headers: asActor }))
   const request = { ...assessmentBody(patient, [await photograph()]), external_reference: 'ward 7' }
-  const assessmentId = await requestAssessment(api, request)
+  const [requestKey, startKey] = [{ 'idempotency-key': randomUUID() }, { 'idempotency-key': randomUUID() }]
+  const assessmentId = await requestAssessment(api, request, requestKey)
   const caseId = textAt(await endOf(api, assessmentId), 'case_id')
   const { id: reviewId, lesions } = await reviewOfCase(api, caseId)
   const task = await waitFor('a task', async () => at((await api.call('/v1/human-review/tasks')).body, 'data', 0))
@@ -116,8 +117,9 @@ export async function openOrganisationOfReads(platform: Connecting): Promise<Org
   const definition = await expecting(201, api.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
   const start = { workflow_definition_id: textAt(definition.body, 'id'), case_id: caseId }
   const instances = '/v1/orchestrator/workflow-instances'
-  const begin = async () => textAt((await expecting(201, api.call(instances, { body: start }))).body, 'id')
-  const [instance, bare] = [await begin(), await begin()]
+  const begin = async (headers: Readonly<Record<string, string>> = {}) =>
+    textAt((await expecting(201, api.call(instances, { body: start, headers }))).body, 'id')
+  const [instance, bare] = [await begin(startKey), await begin()]
   const step = { step_id: 'intake', output: { answers: { age: 44, changed: true } } }
   await expecting(200, api.call(`${instances}/${instance}/advance`, { body: step }))
   const code = `about-${orgId}`
@@ -188,6 +190,13 @@ export async function openOrganisationOfReads(platform: Connecting): Promise<Org
     shown('getImage', `/v1/clinical-api/images/${imageId}`, 'images'),
     shown('listImages', `/v1/clinical-api/images?case_id=${caseId}`, 'images'),
     shown('getAssessment', `/v1/clinical-api/assessments/${assessmentId}`, 'images', 'record', 'results'),
+    {
+      ...shown('createAssessment', '/v1/clinical-api/assessments', 'images', 'record', 'results'),
+      method: 'POST',
+      body: request,
+      headers: requestKey,
+      status: 202,
+    },
     shown('getAiReview', `/v1/ai-reviews/${reviewId}`, 'images', 'results'),
     shown('listAiReviews', `/v1/ai-reviews?caseId=${caseId}`, 'results'),
     shown('getRawAiReview', `/v1/ai-reviews/${reviewId}/raw`, 'raw_response'),
@@ -196,6 +205,13 @@ export async function openOrganisationOfReads(platform: Connecting): Promise<Org
     shown('listHumanReviewTasks', '/v1/human-review/tasks', 'results'),
     shown('getWorkflowInstance', `${instances}/${instance}`, 'answers'),
     { ...shown('advanceWorkflowInstance', `${instances}/${instance}/advance`, 'answers'), method: 'POST', body: step },
+    {
+      ...shown('startWorkflowInstance', instances, 'answers'),
+      method: 'POST',
+      body: start,
+      headers: startKey,
+      status: 201,
+    },
     shown('getNotification', `/v1/notifications/${mail}`, 'notifications'),
     shown('listNotifications', '/v1/notifications', 'notifications'),
     shown('listConsents', `${consents}?${org}`, 'consent'),

@@ -6,8 +6,9 @@ import { answers } from '../../../platform/http/answers.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import type { Service, ServiceApp } from '../../../platform/http/service.ts'
-import type { Access, Persons } from '../../../platform/http/shown-content.ts'
+import { nameShown, type Access, type Persons } from '../../../platform/http/shown-content.ts'
 import { personal } from '../../../platform/kit/personal-content.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { actorContext } from '../../../app/demo/members.ts'
 import { orgA, startApplication } from './test-application.ts'
 
@@ -74,6 +75,19 @@ const visits = serviceOf((app) => {
       shows,
     },
   )
+  app.post(
+    '/held-visits',
+    {
+      schema: { operationId: 'holdVisit', summary: 'Held', response: answers({ 202: Visit }) },
+      config: { access, showsPersonal: true },
+    },
+    async (request, reply) => {
+      if (request.headers.prefer !== undefined)
+        nameShown(request, tenantOfFact(orgA), [{ content: new Set(['notes']), persons: { patientId } }])
+      reply.code(202)
+      return visit
+    },
+  )
   app.get(
     '/raw',
     {
@@ -98,7 +112,7 @@ async function start({ isAway = false }: { readonly isAway?: boolean } = {}) {
   return {
     accesses,
     close: () => application.app.close(),
-    async get(path: string, headers: Readonly<Record<string, string>> = {}, method: 'GET' | 'HEAD' = 'GET') {
+    async get(path: string, headers: Readonly<Record<string, string>> = {}, method: 'GET' | 'HEAD' | 'POST' = 'GET') {
       const token = await application.token({ trustedActorContext: true })
       return application.app.inject({ method, url: `/v1/clinical-api${path}`, headers: { ...token, ...headers } })
     },
@@ -148,6 +162,18 @@ describe('an answer with personal content', () => {
     expect((await t.get('/nobody')).statusCode).toBe(200)
     expect(t.accesses).toHaveLength(1)
     await t.close()
+  })
+
+  it('of a create is an access if the route names its content: it may be more than the caller sent', async () => {
+    const t = await start()
+    expect((await t.get('/held-visits', {}, 'POST')).statusCode).toBe(202)
+    expect(t.accesses).toEqual([])
+    expect((await t.get('/held-visits', { prefer: 'wait=1' }, 'POST')).statusCode).toBe(202)
+    expect(t.accesses).toMatchObject([{ patientIds: [patientId], categories: ['notes'], operation: 'holdVisit' }])
+    await t.close()
+    const away = await start({ isAway: true })
+    expect((await away.get('/held-visits', { prefer: 'wait=1' }, 'POST')).statusCode).toBe(503)
+    await away.close()
   })
 
   it('does not leave if it cannot be recorded', async () => {
