@@ -16,7 +16,9 @@ export function createActorContexts(calls: ServiceCalls, baseUrl: string): AskCo
     const url = new URL(`${baseUrl}/v1/user-management/users/${userId}/context`)
     url.search = new URLSearchParams({ org_id: orgId }).toString()
     try {
-      return answerOf(await callService(calls, url, {}, AbortSignal.timeout(timeoutMs)))
+      // The answer is kept until an event. An older one could lack a change whose event has come already.
+      const headers = { 'cache-control': 'no-cache' }
+      return answerOf(await callService(calls, url, { headers }, AbortSignal.timeout(timeoutMs)))
     } catch (error) {
       if (error instanceof EgressError) return { kind: 'unavailable' }
       throw error

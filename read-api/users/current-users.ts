@@ -14,6 +14,8 @@ import { findUsers, presentUser, type UserRow, type UserView } from './queries.t
 interface UserQuestion {
   readonly tenant: TenantId | null
   readonly userId: string
+  /** The answer must include everything recorded before the question: whoever asks keeps it until an event. */
+  readonly isOfNow: boolean
 }
 
 export interface CurrentUsersOptions extends Pick<ReadDependencies, 'pool' | 'vault' | 'isCurrent' | 'positionOf'> {
@@ -30,8 +32,8 @@ const mostUsers = 10_000
 const longestKeptMs = 30_000
 
 /**
- * A user as of at most half a second ago, or a 503. An answered write is always included, because its answer waited for the
- * read model.
+ * A user as of at most half a second ago, or as of the question, or a 503. An answered write is always included, because its
+ * answer waited for the read model.
  *
  * Rows are kept while the read model does not move: each round of questions reads its position first.
  */
@@ -40,9 +42,9 @@ export function createCurrentUsers({ clockMs = () => performance.now(), ...deps 
   let keptAt: string | undefined
   let currentAt = Number.NEGATIVE_INFINITY
 
-  async function requireRecent(): Promise<void> {
+  async function requireRecent(isOfNow: boolean): Promise<void> {
     const askedAt = clockMs()
-    if (askedAt - currentAt < currentMs) return
+    if (!isOfNow && askedAt - currentAt < currentMs) return
     const looked = requireCurrent(deps, usersProjector).then(() => (currentAt = Math.max(currentAt, askedAt)))
     await within(longestLookMs, looked)
     if (currentAt < askedAt) throw problem('read-model-behind', { retryAfterSeconds: 1 })
@@ -59,7 +61,7 @@ export function createCurrentUsers({ clockMs = () => performance.now(), ...deps 
   }
 
   return askInRounds<UserQuestion, UserView>(async (questions) => {
-    await requireRecent()
+    await requireRecent(questions.some(({ isOfNow }) => isOfNow))
     const position = await forgetOlder()
     const rows = new Map<string, Opened<UserRow>>()
     const missing = new Map<string, UserQuestion>()
@@ -83,6 +85,6 @@ export function createCurrentUsers({ clockMs = () => performance.now(), ...deps 
   })
 }
 
-function nameOf({ tenant, userId }: UserQuestion): string {
+function nameOf({ tenant, userId }: Omit<UserQuestion, 'isOfNow'>): string {
   return `${tenant ?? ''}/${userId}`
 }

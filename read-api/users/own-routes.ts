@@ -8,7 +8,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { createContextTokens } from '../../platform/http/context-tokens.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { readRoute, wantsCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { createCurrentUsers } from './current-users.ts'
 import { getUser, type MembershipView, type UserView } from './queries.ts'
 import { roleOf, toDetail, versioned } from './records.ts'
@@ -49,12 +49,13 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     operationId: 'getActorContext',
     summary: 'The actor context of a user in an organisation',
     description:
-      'The answer is at most a second old, or a 503. It includes every answered write. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
+      'The answer is at most a second old, or a 503. It includes every answered write. With `Cache-Control: no-cache` it includes everything recorded before the request. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
     params: { id: Uuid },
     reply: ActorContextRecord,
     problems: ['user-erased', 'user-not-active'],
-    handle: async ({ tenant, params }) => {
-      const user = await userOf({ tenant, userId: params.id })
+    handle: async ({ tenant, params, headers }) => {
+      const isOfNow = wantsCurrent(headers['cache-control'])
+      const user = await userOf({ tenant, userId: params.id, isOfNow })
       const claims = toContextClaims(user, membershipIn(user, tenant))
       if (user.status !== 'active') throw problem('user-not-active')
       const { issuedAt, expiresAt, token } = await tokens.tokenOf(claims)

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
 import { consentTypesProjector } from '../../../projections/consent/consent-types.projector.ts'
 import { oauthClientsProjector } from '../../../projections/auth/oauth-clients.projector.ts'
 import { users } from '../../../streams/user/aggregate.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { roleFact, userFact } from '../../streams/user-facts.ts'
 import {
@@ -194,13 +197,17 @@ test('signed takes the claims that the platform signed, for five minutes', async
 /** The users service in the same process, and on another host. */
 describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s', (place) => {
   let one: UsersProcess
+  /** The process with the users service. */
+  let service: UsersProcess
   beforeAll(async () => {
     const resolve = { ...serviceClient, ACTOR_CONTEXT_MODE: 'resolve' }
     if (place === 'here') {
       one = await api.startProcess(resolve)
+      service = one
       return
     }
-    const address = await api.listen(await api.startProcess())
+    service = await api.startProcess()
+    const address = await api.listen(service)
     one = await api.startProcess({ ...resolve, USERS_BASE_URL: address, AUTH_BASE_URL: address })
   })
 
@@ -256,6 +263,26 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
     await eventually(context, '200')
     await revoke(api, administrator)
     await eventually(context, '403 actor-context-invalid')
+  })
+
+  test('keeps no permission from before a change whose event came before the read model had it', async () => {
+    const context = claiming(administrator)
+    await eventually(context, '200')
+    const release = await api.holdUsers()
+    // The users service has just found its read model current.
+    await tokenOf(service, administrator)
+    const { membershipId, userId, organisationId } = administrator
+    const other = { membershipId, userId, organisationId, roleId: clinic.clinician }
+    const fact = roleFact('MembershipRoleChanged', other)
+    await execute(api.world.store, organisationRoles.of(organisationId), () => [fact], contextOf(api.world))
+    const asked: Promise<string>[] = []
+    for (let turn = 1; turn <= 20; turn += 1) {
+      asked.push(outcome(one, context))
+      await sleep(25)
+    }
+    await release()
+    await Promise.all(asked)
+    await eventually(context, '403 permission-missing')
   })
 
   test('gives no permission while the event store is away, also to actors that it knew', async () => {

@@ -72,6 +72,8 @@ export interface UsersApi {
   ) => Promise<void>
   /** Waits until the read model contains everything recorded before, also by a step of a process. */
   caughtUp(): Promise<void>
+  /** The read model of users stays as it is, until the returned function is called. */
+  holdUsers(): Promise<() => Promise<void>>
   startProcess(env?: Environment): Promise<UsersProcess>
   /** The address of a process that listens. */
   listen(process: UsersProcess): Promise<string>
@@ -205,6 +207,15 @@ export async function openUsersApi({
       const head: Parameters<typeof reads.requireHead>[0] = (asked) => world.store.head(filter, asked)
       for (const name of projectorNames)
         if (!(await reads.requireHead(head, name, 15_000))) throw new Error(`${name} does not catch up`)
+    },
+    async holdUsers() {
+      const held = await pool.connect()
+      await held.query('begin')
+      await held.query('lock table users.user_memberships in exclusive mode')
+      return async () => {
+        await held.query('rollback')
+        held.release()
+      }
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
