@@ -83,6 +83,9 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         grantor: grantorOf({ isPlatformWide, caller }),
       }
       const done = await registerUser(deps, command, context)
+      // A repeat may come after the user has left the organisation.
+      const unseen = maySee(tenant, done.state)
+      if (unseen !== null) throw problem(unseen.refused)
       return { ...done, record: await userDetailOf(deps, done.state, tenant) }
     },
   })

@@ -191,6 +191,19 @@ describe('POST /admin/users', () => {
     expect(asked).toHaveLength(1)
   })
 
+  test('answers a repeat as an unknown user once the user has left the organisation', async () => {
+    const headers = keyed(randomUUID())
+    const person = newPerson()
+    const { id, memberships } = recordOf(await create(person, headers))
+    const path = `/admin/users/${id}`
+    const joined = await one.call('POST', `${path}/memberships`, { organisationId: hospital.orgId }, bootstrap)
+    expect(joined.status).toBe(201)
+    const [membership] = memberships as readonly { readonly id: string }[]
+    expect((await one.call('DELETE', `${path}/memberships/${membership?.id}`, undefined, clinicAdmin)).status).toBe(204)
+    expect((await one.call('PATCH', path, { displayName: 'Another name' }, hospitalAdmin)).status).toBe(200)
+    expect(refusalOf(await create(person, headers))).toBe('404 not-found')
+  })
+
   test('completes on a repeat what an attempt left that ended after it had created the user', async () => {
     const { store, vault, configuration } = api.world
     const now = () => new Date()
