@@ -40,7 +40,7 @@ interface ClientEndings {
 
 /**
  * Follows all clients and ended keys, and keeps in memory what ends tokens early. Costs a token a few look-ups, whatever was revoked.
- * Revoked tokens are kept until they would have ended anyway.
+ * Revoked tokens are kept until a day after they would have ended anyway.
  */
 export function followTokenEndings({
   store,
@@ -147,15 +147,19 @@ export function followTokenEndings({
   }
 }
 
+/** Minutes for which a revoked token is kept after its end: the clock of this process may be ahead by less. */
+const keptMinutes = 1_440
+
 /** Revoked tokens by the minute of their end, which the token itself names. Whole minutes are forgotten. */
 function createRevokedTokens(now: () => Date) {
   const byMinute = new Map<number, Set<string>>()
   let forgottenUntil = 0
   const minuteOf = (seconds: number) => Math.floor(seconds / 60)
 
+  /** A clock that was ahead goes back, and so does what counts as forgotten. */
   function forget(): void {
-    const minute = minuteOf(now().getTime() / 1000) - 1
-    if (minute <= forgottenUntil) return
+    const minute = minuteOf(now().getTime() / 1000) - keptMinutes
+    if (minute === forgottenUntil) return
     forgottenUntil = minute
     for (const each of byMinute.keys()) if (each < minute) byMinute.delete(each)
   }

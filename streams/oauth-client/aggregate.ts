@@ -117,13 +117,18 @@ function changes(state: RegisteredOauthClient, event: Change): Partial<Registere
   }
 }
 
-/** Keeps the revocations of about two lifetimes of a token, however many there were before. */
+/** A server whose clock was ahead by less than this drops no revocation of a token that is still valid, in milliseconds. */
+const clockGapMs = 86_400_000
+
+/** Keeps the revocations of about two lifetimes of a token and two days, however many there were before. */
 function withRevoked(
   [newer, older]: RegisteredOauthClient['revocations'],
   { jti, expiresAt, revokedAt }: DataOf<OauthClientEvent, 'OauthTokenRevoked'>,
 ): RegisteredOauthClient['revocations'] {
   const [last, rest]: RegisteredOauthClient['revocations'] =
-    older.until < revokedAt ? [{ tokens: new GrowingMap(), until: revokedAt }, newer] : [newer, older]
+    Date.parse(older.until) + clockGapMs < Date.parse(revokedAt)
+      ? [{ tokens: new GrowingMap(), until: revokedAt }, newer]
+      : [newer, older]
   const until = expiresAt > last.until ? expiresAt : last.until
   return [{ tokens: last.tokens.with(jti, true), until }, rest]
 }

@@ -172,19 +172,22 @@ describe('the secrets of a client', () => {
 })
 
 describe('revoked tokens in the state of a client', () => {
-  it('are known until they have ended, and are then forgotten', () => {
-    const revoked = (jti: string, second: number) =>
-      fact('OauthTokenRevoked', { jti, revokedAt: at(second), expiresAt: at(second + 100) })
-    const { state } = given(
-      oauthClients,
-      registered,
-      revoked('a', 0),
-      revoked('b', 90),
-      revoked('c', 200),
-      revoked('d', 400),
-    )
-    const known = ['a', 'b', 'c', 'd'].filter((jti) => isRegistered(state) && isRevoked(state, jti))
-    expect(known).toEqual(['c', 'd'])
+  const revoked = (jti: string, second: number) =>
+    fact('OauthTokenRevoked', { jti, revokedAt: at(second), expiresAt: at(second + 100) })
+  const knownAfter = (...facts: ReturnType<typeof revoked>[]) => {
+    const { state } = given(oauthClients, registered, ...facts)
+    return ['a', 'b', 'c', 'd'].filter((jti) => isRegistered(state) && isRevoked(state, jti))
+  }
+
+  it('are known until a day after they have ended, and are then forgotten', () => {
+    expect(knownAfter(revoked('a', 0), revoked('b', 90), revoked('c', 90_000), revoked('d', 180_000))).toEqual([
+      'c',
+      'd',
+    ])
+  })
+
+  it('stay known when a server whose clock is hours ahead revokes others', () => {
+    expect(knownAfter(revoked('a', 10), revoked('b', 50_000), revoked('c', 60_000))).toEqual(['a', 'b', 'c'])
   })
 })
 

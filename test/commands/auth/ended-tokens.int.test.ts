@@ -65,6 +65,33 @@ test('a token that is revoked at one process is refused by both, and by a proces
   await restarted.close()
 })
 
+test('a process whose clock was ahead forgets no revocation of a token that is valid', async () => {
+  let aheadMs = 3 * 3_600_000
+  const now = () => new Date(world.now().getTime() + aheadMs)
+  const endings = followTokenEndings({ store: world.store, vault: world.vault, now })
+  await endings.caughtUp
+  const client = await registerTestClient(world)
+  const { clientId: client_id, secret: client_secret } = client
+  const revokedToken = async () => {
+    const token = await api.tokenOf(client)
+    expect((await api.post('revoke', { client_id, client_secret, token })).status).toBe(200)
+    return api.issuer.read(token)
+  }
+  const hasEnded = (token: Parameters<typeof endings.hasEnded>[0]) =>
+    expect.poll(() => endings.hasEnded(token), { timeout: 20_000 }).toBe(true)
+  await hasEnded(await revokedToken())
+
+  aheadMs = 72 * 3_600_000
+  await revokedToken()
+  const disabled = await registerTestClient(world)
+  const token = await api.issuer.read(await api.tokenOf(disabled))
+  await disable(disabled)
+  await hasEnded(token)
+  aheadMs = 0
+  await hasEnded(await revokedToken())
+  await endings.close()
+})
+
 test('a disabled client ends all of its tokens; enabled again, only its new ones are valid', async () => {
   const client = await registerTestClient(world)
   const token = await tokenInUse(client)
