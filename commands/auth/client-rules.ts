@@ -3,6 +3,7 @@ import {
   type OauthClientState,
   type RegisteredOauthClient,
 } from '../../streams/oauth-client/aggregate.ts'
+import { withIncluded } from '../../platform/http/tokens.ts'
 import { refused, type Refusal } from '../../engine/commands/decision.ts'
 import { isPlatformScope } from './scopes.ts'
 
@@ -21,7 +22,8 @@ export function needsPlatform(granted: {
   readonly scopes: readonly string[]
   readonly trustedActorContext: boolean
 }): boolean {
-  return granted.orgId === null || granted.trustedActorContext || granted.scopes.some(isPlatformScope)
+  const includesPlatformScope = granted.scopes.flatMap(withIncluded).some(isPlatformScope)
+  return granted.orgId === null || granted.trustedActorContext || includesPlatformScope
 }
 
 /** Clients of other organisations count as absent. A client with more than the caller may grant is read-only. */

@@ -250,7 +250,8 @@ function readClaims(payload: JWTPayload): VerifiedToken {
   }
 }
 
-function withIncluded(scope: string): string[] {
+/** A scope and those that it includes, whoever registered them. */
+export function withIncluded(scope: string): string[] {
   const service = scope.slice(0, scope.lastIndexOf(':'))
   if (scope.endsWith(':*')) return [scope, `${service}:read`, `${service}:write`]
   return scope.endsWith(':write') ? [scope, `${service}:read`] : [scope]

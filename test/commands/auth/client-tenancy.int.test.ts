@@ -65,6 +65,8 @@ describe('an administrator of an organisation', () => {
       { scopes: ['users:contact'] },
       { scopes: ['users:admin'] },
       { scopes: ['users:permissions'] },
+      // It would include `audit:read`.
+      { scopes: ['audit:write'] },
       { trusted_actor_context: true },
     ]
     for (const more of [...beyond, { org_id: null }])
