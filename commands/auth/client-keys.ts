@@ -46,9 +46,8 @@ export function createClientKeys({ egress, configuration, now }: ClientKeysOptio
 
   async function keysAt(address: string, kid: string): Promise<FetchedKeys> {
     const known = fetched.get(address)
-    const nowMs = now().getTime()
-    if (known !== undefined && known.byKid.has(kid) && nowMs - known.fetchedAt < cachedMs) return known
-    if (known !== undefined && nowMs - known.askedAt < askAgainMs) return fresh(known)
+    if (known !== undefined && known.byKid.has(kid) && isWithin(cachedMs, known.fetchedAt)) return known
+    if (known !== undefined && isWithin(askAgainMs, known.askedAt)) return fresh(known)
     const asking = running.get(address) ?? ask(address, known).finally(() => running.delete(address))
     running.set(address, asking)
     return asking
@@ -67,7 +66,13 @@ export function createClientKeys({ egress, configuration, now }: ClientKeysOptio
 
   /** Keys of an address that fails are used until their five minutes are over. */
   function fresh(keys: FetchedKeys): FetchedKeys {
-    return now().getTime() - keys.fetchedAt < cachedMs ? keys : { ...keys, byKid: new Map() }
+    return isWithin(cachedMs, keys.fetchedAt) ? keys : { ...keys, byKid: new Map() }
+  }
+
+  /** An instant in the future is none: the clock has gone back since. */
+  function isWithin(ms: number, since: number): boolean {
+    const ageMs = now().getTime() - since
+    return ageMs >= 0 && ageMs < ms
   }
 
   /** Undefined if the address does not answer with keys. The reason stays here: an answer would probe addresses. */

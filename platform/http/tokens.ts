@@ -206,7 +206,9 @@ function createKeyLookup(keys: TokenKeys, now: () => Date) {
   let known: ReadonlyMap<string, CryptoKey | Uint8Array> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   return async (kid: string): Promise<CryptoKey | Uint8Array | undefined> => {
-    if (now().getTime() - readAt >= (known.has(kid) ? keyLifetimeMs : keyRefreshMs)) {
+    const ageMs = now().getTime() - readAt
+    // The clock may have gone back since.
+    if (ageMs < 0 || ageMs >= (known.has(kid) ? keyLifetimeMs : keyRefreshMs)) {
       const published = await keys.publicKeys('token')
       const entries = await Promise.all(
         published.map(async (jwk) => [jwk.kid ?? '', await importJWK(jwk, algorithm)] as const),

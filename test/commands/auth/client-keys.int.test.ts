@@ -71,6 +71,17 @@ test('a new key of the client is found within ten seconds, and unknown ids cause
   expect([await kidAt('new'), calls]).toEqual(['new', 2])
 })
 
+test('a clock that went back neither keeps old keys nor hides new ones', async () => {
+  answer = serve({ keys: [await ellipticKey('one')] })
+  expect(await kidAt('one')).toBe('one')
+  answer = serve({ keys: [await ellipticKey('new')] })
+  nowMs -= 3_600_000
+  expect([await kidAt('new'), calls]).toEqual(['new', 2])
+  answer = serve({ keys: [await ellipticKey('newest')] })
+  nowMs -= 3_600_000
+  expect([await kidAt('new'), calls]).toEqual([undefined, 3])
+})
+
 test('an address that fails is asked again after ten seconds; its keys are used until their five minutes are over', async () => {
   answer = serve({ keys: [await ellipticKey('one')] })
   expect(await kidAt('one')).toBe('one')
