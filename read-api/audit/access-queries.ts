@@ -1,5 +1,5 @@
 import type { PersonalCategory } from '../../platform/kit/personal-content.ts'
-import type { PageRequest } from '../../platform/http/cursors.ts'
+import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { accessesTable, accessLogProjector, accessPersonsTable } from '../../projections/audit/access-log.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
@@ -13,11 +13,12 @@ import {
   sortOrder,
   tableOf,
   type Rows,
-  type SortOrder,
 } from '../../engine/reads/tenant-rows.ts'
 
 const a = tableOf(accessLogProjector, accessesTable, 'a')
 const p = tableOf(accessLogProjector, accessPersonsTable, 'p')
+
+type AccessView = ViewOf<typeof accessesTable>
 
 const newestFirst = sortOrder('desc', a.at, a.accessId)
 const newestOfPersonFirst = sortOrder('desc', p.at, p.accessId)
@@ -40,9 +41,18 @@ export interface AccessFilters {
 export async function listAccesses(
   deps: OpeningReads,
   tenant: TenantId,
-  { patientId, user, clientId, category, from, to, since }: AccessFilters,
+  { category, ...asked }: AccessFilters,
   page: PageRequest,
 ) {
+  const order = asked.patientId === undefined ? newestFirst : newestOfPersonFirst
+  const read = (place: PageRequest) => pageOf(deps.pool, order, rowsAsked(tenant, asked), place)
+  return openedPage(deps, category === undefined ? await read(page) : await ofCategory(read, category, page))
+}
+
+function rowsAsked(
+  tenant: TenantId,
+  { patientId, user, clientId, from, to, since }: Omit<AccessFilters, 'category'>,
+): Rows<AccessView> {
   const rows =
     patientId === undefined
       ? rowsOfTenant(a, tenant)
@@ -54,21 +64,42 @@ export async function listAccesses(
   rows.whereRaw('?? >= ?', [at, since])
   if (user !== undefined) rows.whereRaw('(?? = ? or ?? = ?)', [a.userId, user.id, a.recipientKey, user.recipientKey])
   if (clientId !== undefined) rows.where(a.clientId, clientId)
-  if (category !== undefined) rows.whereRaw('?? @> to_jsonb(?::text)', [a.categories, category])
   // Postgres takes offsets below 16 hours only.
   if (from !== undefined) rows.whereRaw('?? >= ?', [at, new Date(from).toISOString()])
   if (to !== undefined) rows.whereRaw('?? < ?', [at, new Date(to).toISOString()])
-  return openedPage(deps, patientId === undefined ? newestFirst : newestOfPersonFirst, rows, page)
+  return rows
+}
+
+/** Accesses at which one page looks for those of a category, and how many are read at a time. */
+const mostLooked = 5_000
+const lookedAtOnce = 1_000
+
+/** No index has the categories. A client may have millions of accesses, and few or none of this one. */
+async function ofCategory(
+  read: (page: PageRequest) => Promise<PageRows<AccessView>>,
+  category: PersonalCategory,
+  { after, limit }: PageRequest,
+): Promise<PageRows<AccessView>> {
+  const found: AccessView[] = []
+  let reached = after
+  for (let looked = 0; looked < mostLooked;) {
+    const { rows, hasMore } = await read({ after: reached, limit: lookedAtOnce })
+    for (const row of rows) {
+      if (!row.categories.includes(category)) continue
+      // It begins the next page.
+      if (found.length === limit) return { rows: found, hasMore: true }
+      found.push(row)
+    }
+    looked += rows.length
+    const last = rows.at(-1)
+    if (!hasMore || last === undefined) return { rows: found, hasMore: false }
+    reached = placeOfAccess(last)
+  }
+  return { rows: found, hasMore: true, reached: reached ?? undefined }
 }
 
 /** A mail was shown to its recipient. */
-async function openedPage<Member extends string>(
-  { pool, vault }: OpeningReads,
-  order: SortOrder<Member>,
-  rows: Rows<ViewOf<typeof accessesTable>>,
-  page: PageRequest,
-) {
-  const found = await pageOf(pool, order, rows, page)
+async function openedPage({ vault }: OpeningReads, found: PageRows<AccessView>) {
   const accesses = await opened(vault, found.rows)
   return { ...found, rows: accesses.map((one) => ({ ...one, userId: one.userId ?? one.recipientRef })) }
 }
@@ -102,5 +133,5 @@ export async function listOwnAccesses(
       a.patientIds,
       patientId,
     ])
-  return openedPage(deps, newestOfPersonFirst, rows, page)
+  return openedPage(deps, await pageOf(deps.pool, newestOfPersonFirst, rows, page))
 }
