@@ -58,6 +58,7 @@ export async function openResources(opening: Opening): Promise<Resources> {
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
   const guard = createErasureGuard(vault)
   const store = await openEventStore({ url: esdbUrl, catalogue, vault, guard, now, logger, onAppend, tracer })
+  stop.signal.addEventListener('abort', () => store.hurry())
   stop.onStop('resources', 'event store', () => store.close())
   const from = await clearly('ESDB_URL', () => store.head(filter))
   const ofUsers = followErasures({ store, vault, from, logger })

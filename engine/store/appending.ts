@@ -87,7 +87,7 @@ export async function appendExactly(
       { category: categoryOf(append.stream), attempt, reason: reasonOf(outcome.error) },
       'append without a known outcome',
     )
-    if (performance.now() - startedAt + waitMs >= timing.budgetMs) {
+    if (connection.commands.isHurried || performance.now() - startedAt + waitMs >= timing.budgetMs) {
       throw new AppendOutcomeUnknownError(append.stream, attempt, { cause: outcome.error })
     }
     await pause(waitMs)

@@ -10,6 +10,8 @@ export interface EventStoreConnection {
   readonly subscriptions: NodeConnection
   /** Uses the connection of `commands`. */
   readonly appends: AppendCalls
+  /** From now on nothing waits for a node that is not found. */
+  readonly hurry: () => void
   readonly close: () => void
 }
 
@@ -29,6 +31,10 @@ export function connectEventStore({
     commands,
     subscriptions,
     appends: new AppendCalls(commands, logger),
+    hurry() {
+      commands.hurry()
+      subscriptions.hurry()
+    },
     close() {
       commands.close()
       subscriptions.close()

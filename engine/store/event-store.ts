@@ -554,10 +554,19 @@ export class EventStore {
       .toSorted((one, other) => one.since.getTime() - other.since.getTime())
   }
 
+  /**
+   * The program stops. From now on no call waits for a node that is not found, or is repeated: a stop has seconds, and the
+   * store may be away for hours. What the store answers at once goes on.
+   */
+  hurry(): void {
+    this.#connection.hurry()
+  }
+
   /** Ends the subscriptions, waits for running handlers, then closes the connections. */
   async close(): Promise<void> {
     this.#shared.leader.stop()
     this.#shared.closing.abort()
+    this.hurry()
     await Promise.allSettled([...this.#shared.subscriptions].map((each) => each.ended))
     this.#connection.close()
   }

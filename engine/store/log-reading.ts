@@ -63,7 +63,7 @@ export async function* readLogPiece(
       signal?.throwIfAborted()
       if (!(error instanceof BrokenLogRead)) throw error
       failingSince ??= performance.now()
-      if (performance.now() - failingSince >= timing.budgetMs)
+      if (connection.isHurried || performance.now() - failingSince >= timing.budgetMs)
         throw new EventStoreUnavailableError('$all', { cause: error.cause })
     }
     attempt += 1

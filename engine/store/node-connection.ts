@@ -57,6 +57,7 @@ export class NodeConnection {
   readonly #rules: ConnectionRules
   readonly #openChannel: OpenChannel
   readonly #closing = new AbortController()
+  readonly #hurry = new AbortController()
   readonly #attachments = new WeakMap<StreamsCall, Attachment>()
   readonly #name: string
   #attached: Promise<Attachment> | undefined
@@ -103,7 +104,18 @@ export class NodeConnection {
     if (attachment !== undefined && attachment.heardAtMs < unlessHeardSinceMs) this.#leave(attachment)
   }
 
+  /** Whether calls wait for no node, and failed ones are not repeated. */
+  get isHurried(): boolean {
+    return this.#hurry.signal.aborted
+  }
+
+  /** Ends each wait for a node that is not found, now and later. Calls on a node that is found go on. */
+  hurry(): void {
+    this.#hurry.abort()
+  }
+
   close(): void {
+    this.hurry()
     this.#closing.abort(new Error('the connection was closed'))
     if (this.#current !== undefined) this.#leave(this.#current)
   }
@@ -164,11 +176,15 @@ export class NodeConnection {
     }
     if (this.#current !== undefined) return this.#current
     const { promise: timeUp, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(new Error('no node of the event store was found')), mostWaitMs)
+    const giveUp = () => reject(new Error('no node of the event store was found'))
+    // A node that needs no search is there before a timer ends.
+    const timer = setTimeout(giveUp, this.isHurried ? 0 : mostWaitMs)
+    this.#hurry.signal.addEventListener('abort', giveUp)
     try {
       return await Promise.race([this.#attached, timeUp])
     } finally {
       clearTimeout(timer)
+      this.#hurry.signal.removeEventListener('abort', giveUp)
     }
   }
 

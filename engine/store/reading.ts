@@ -31,7 +31,7 @@ export async function* readRawStream(
 ): AsyncGenerator<StoredEvent, void, undefined> {
   let next = from
   let left = limit
-  yield* resumed(stream, timing, async function* (leftMs) {
+  yield* resumed(connection, stream, timing, async function* (leftMs) {
     if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
     const range = { from: next, direction, limit: left }
     const open = () => openRawStream(connection, stream, range)
@@ -60,7 +60,7 @@ export async function* readLogBackwards(
   let isLogLeft = true
   while (isLogLeft) {
     let count = 0
-    const page = resumed('$all', timing, async function* (leftMs) {
+    const page = resumed(connection, '$all', timing, async function* (leftMs) {
       const from = next
       const open = () => openRawLogBackwards(connection, from, pageSize)
       for await (const frame of readFrames(connection, '$all', open, timing, leftMs)) {
@@ -90,7 +90,7 @@ export async function* readLogForwards<Taken>(
   take: (frame: LogFrame) => Taken,
 ): AsyncGenerator<Taken, void, undefined> {
   let seen = 'after' in start ? start.after : undefined
-  yield* resumed('$all', timing, async function* (leftMs) {
+  yield* resumed(connection, '$all', timing, async function* (leftMs) {
     const from = seen ?? ('at' in start ? start.at : start.after)
     for await (const frame of readFrames(connection, '$all', () => openRawLog(connection, from), timing, leftMs)) {
       // A read from a position starts with the event at that position.
@@ -103,6 +103,7 @@ export async function* readLogForwards<Taken>(
 
 /** Repeats the read until one ends by itself. Progress renews the budget. */
 async function* resumed<Event>(
+  connection: NodeConnection,
   what: string,
   { budgetMs }: ReadTiming,
   read: (leftMs: () => number) => AsyncGenerator<Event, void, undefined>,
@@ -123,7 +124,7 @@ async function* resumed<Event>(
       return
     } catch (error) {
       if (!(error instanceof BrokenRead)) throw error
-      if (leftMs() <= waitMs) throw new EventStoreUnavailableError(what, { cause: error.cause })
+      if (connection.isHurried || leftMs() <= waitMs) throw new EventStoreUnavailableError(what, { cause: error.cause })
     }
     await pause(waitMs)
   }

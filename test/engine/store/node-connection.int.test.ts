@@ -117,6 +117,42 @@ describe('a cluster without a node to connect to', () => {
     )
   })
 
+  test('is waited for by nobody once the program stops', async () => {
+    let hasLeader = true
+    const subscribed: ReadCall[] = []
+    await using nodes = await twoNodes(([port]) => (hasLeader ? [{ port, state: 'LEADER' }] : undefined), {
+      onRead: (call) => {
+        subscribed.push(call)
+        call.write(confirmation())
+      },
+    })
+    const store = await openTestStore({ ...patient, readBudgetMs: 60_000, url: nodes.url })
+    const { signal } = new AbortController()
+    const following = store.subscribeToStream({
+      name: 'one',
+      stream: stream(),
+      fromRevision: 'start',
+      onEvent: () => undefined,
+      signal,
+    })
+    await until(() => following.stats().connected)
+
+    hasLeader = false
+    for (const call of subscribed.splice(0)) unavailable(call)
+    await until(() => following.stats().restarts > 0)
+    const asked = nodes.first.gossipQuestions
+    const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    const loading = store.load({ fold, stream: stream() })
+    await until(() => nodes.first.gossipQuestions > asked + 1)
+    const askedAtStop = nodes.first.gossipQuestions
+    store.hurry()
+    await expect(appending).rejects.toThrow(AppendOutcomeUnknownError)
+    await expect(loading).rejects.toThrow(EventStoreUnavailableError)
+    await store.close()
+    // A wait lasts ten seconds, with at least one question a second.
+    expect(nodes.first.gossipQuestions - askedAtStop).toBeLessThan(5)
+  })
+
   test('leaves no connection behind', async () => {
     await using node = await ScriptedServer.start({
       onAppend: accept,
