@@ -4,7 +4,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { inSpansOf, noTracer } from '../../platform/kit/tracing.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
-import { AdvisoryLocks } from './advisory-locks.ts'
+import { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 import {
   beat,
   failureOf,

@@ -1,7 +1,7 @@
 import { operatorLock } from '../rebuild/operator-locks.ts'
 import type { RebuildContext } from '../rebuild/context.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
-import type { AdvisoryLocks } from './advisory-locks.ts'
+import type { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 import type { ProjectionFailure } from './checkpoints.ts'
 import type { Projector } from './projector.ts'
 import { upgrade, UpgradeFailedError } from './upgrade.ts'

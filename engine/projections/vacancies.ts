@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/observability/logging.ts'
-import type { AdvisoryLocks } from './advisory-locks.ts'
+import type { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 import { operatorLock } from '../rebuild/operator-locks.ts'
 import { nextCopyOf, readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import { fitOf } from './schema.ts'

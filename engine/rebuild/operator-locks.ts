@@ -1,4 +1,4 @@
-import { AdvisoryLocks } from '../projections/advisory-locks.ts'
+import { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 import { RebuildRefusedError, type RebuildContext } from './context.ts'
 
 /**

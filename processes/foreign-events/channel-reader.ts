@@ -13,7 +13,7 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import { foreignChannelId, foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { EventStoreError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import { runOnOneInstance } from '../../engine/processes/single-instance.ts'
+import { runOnOneInstance } from '../../platform/database/single-instance.ts'
 
 export interface ChannelReaderOptions {
   readonly store: EventStore

@@ -1,7 +1,7 @@
 import { createTask } from 'node-cron'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { AdvisoryLocks } from '../../engine/projections/advisory-locks.ts'
+import { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 
 /** Something that has become unnecessary, and its removal. */
 export interface Sweep {

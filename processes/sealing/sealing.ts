@@ -1,6 +1,6 @@
 import { isSealedStream } from '../../contracts/audit/sealed-events.ts'
 import { newRecord } from '../../contracts/audit/log-record.ts'
-import { runOnOneInstance } from '../../engine/processes/single-instance.ts'
+import { runOnOneInstance } from '../../platform/database/single-instance.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool } from '../../platform/database/database.ts'

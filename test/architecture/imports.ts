@@ -55,7 +55,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     of: 'engine/relay/',
-    may: ['engine/relay/', 'engine/processes/', 'engine/commands/execute.ts', ...events, 'platform/'],
+    may: ['engine/relay/', 'engine/commands/execute.ts', ...events, 'platform/'],
   },
   { of: 'engine/reads/', may: ['engine/reads/', 'engine/projections/', 'engine/store/', 'platform/'] },
   { of: 'streams/', may: ['streams/', ...events, 'platform/kit/'] },

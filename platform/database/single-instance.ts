@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { backoffMs, pause } from '../../platform/kit/backoff.ts'
-import type { Logger } from '../../platform/observability/logging.ts'
-import { AdvisoryLocks } from '../projections/advisory-locks.ts'
+import { backoffMs, pause } from '../kit/backoff.ts'
+import type { Logger } from '../observability/logging.ts'
+import { AdvisoryLocks } from './advisory-locks.ts'
 
 export interface SingleInstance {
   /** Name of the advisory lock. */

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg'
-import { within } from '../../platform/kit/time-limits.ts'
-import { createTurns } from '../../platform/kit/turns.ts'
+import { within } from '../kit/time-limits.ts'
+import { createTurns } from '../kit/turns.ts'
 
 /** Separates our advisory locks from others in the same database. */
 const lockClass = 7_305

@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { AdvisoryLocks } from '../../../engine/projections/advisory-locks.ts'
+import { AdvisoryLocks } from '../../../platform/database/advisory-locks.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 

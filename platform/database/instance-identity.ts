@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
-import { pause } from '../../platform/kit/backoff.ts'
-import { createTurns } from '../../platform/kit/turns.ts'
-import { AdvisoryLocks } from '../projections/advisory-locks.ts'
+import { pause } from '../kit/backoff.ts'
+import { createTurns } from '../kit/turns.ts'
+import { AdvisoryLocks } from './advisory-locks.ts'
 
 /** How long a start waits for the lock of a killed process, in milliseconds. The database may notice its end late. */
 const mostWaitMs = 5_000

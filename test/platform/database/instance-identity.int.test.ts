@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { InstanceIdentity } from '../../../engine/processes/instance-identity.ts'
-import { AdvisoryLocks } from '../../../engine/projections/advisory-locks.ts'
+import { InstanceIdentity } from '../../../platform/database/instance-identity.ts'
+import { AdvisoryLocks } from '../../../platform/database/advisory-locks.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { pause } from '../../../platform/kit/backoff.ts'
 import { eventually } from '../../support/eventually.ts'
