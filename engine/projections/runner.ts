@@ -18,13 +18,12 @@ import { databaseFailure } from './database-errors.ts'
 import { isSkipped, tracedWork, type Member } from './feed.ts'
 import type { JoinedOptions } from './joined-writes.ts'
 import { LogReadings } from './log-readings.ts'
-import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { RetryingWriter, type PartOfMember } from './retrying-writer.ts'
 import { isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
-import { Upgrades } from './upgrades.ts'
+import { Upgrades, type UpgradeOutcome } from '../rebuild/upgrades.ts'
 import { takeVacant } from './vacancies.ts'
 
 /** Most events of one batch. */
@@ -94,12 +93,7 @@ export class ProjectionRunner {
       },
     )
     const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
-    const upgrades = {
-      upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#run(projector.name), running),
-      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) =>
-        this.#upgradeFailed(this.#run(projector.name), running, failure),
-    }
-    this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
+    this.#upgrades = new Upgrades(fills, () => this.#locks, this.#closing.signal)
   }
 
   /** Starts the projectors. `caughtUp` resolves when the read models are up to date. */
@@ -259,23 +253,25 @@ export class ProjectionRunner {
   }
 
   #beginUpgrade(run: ProjectorRun): void {
+    const running = new AbortController()
     run.state = 'catching-up'
     run.failure = undefined
-    run.upgrading = this.#upgrades.begin(run.projector)
+    run.upgrading = running
+    void this.#upgrades.run(run.projector, running.signal).then((outcome) => {
+      if (run.upgrading === running && outcome !== undefined) this.#upgradeEnded(run, outcome)
+    })
   }
 
-  /** The next look follows at once and continues where the copy ends. Until then the projector counts as catching up. */
-  #upgraded(run: ProjectorRun, running: AbortController): void {
-    if (run.upgrading !== running) return
-    run.upgrading = undefined
-    this.#wake.abort()
-  }
-
-  #upgradeFailed(run: ProjectorRun, running: AbortController, failure: ProjectionFailure | undefined): void {
-    if (run.upgrading !== running) return
-    this.#leave(run, 'failed')
-    run.hasFailedUpgrade = true
-    run.failure = failure
+  #upgradeEnded(run: ProjectorRun, outcome: UpgradeOutcome): void {
+    if (outcome === 'done') {
+      // The next look follows at once and continues where the copy ends. Until then it counts as catching up.
+      run.upgrading = undefined
+      this.#wake.abort()
+    } else {
+      this.#leave(run, 'failed')
+      run.hasFailedUpgrade = true
+      run.failure = outcome === 'no-room' ? undefined : outcome
+    }
   }
 
   async #openLocks(): Promise<AdvisoryLocks> {
