@@ -2,8 +2,19 @@ import type { Pool } from '../platform/database/database.ts'
 import { pause } from '../platform/kit/backoff.ts'
 import type { HealthCheck } from '../platform/observability/health.ts'
 import type { Logger } from '../platform/observability/logging.ts'
-import { ensureRuntimeSchema } from '../engine/projections/schema.ts'
+import type { RuntimeTables } from '../engine/projections/schema.ts'
 import type { NotificationSenders } from './notification-senders.ts'
+
+/** The newest report on each provider. */
+export const reportTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.reports (
+      about text primary key,
+      is_well boolean not null,
+      reported_at timestamptz not null
+    )
+  `,
+}
 
 /** Between two reports, and for one call of a provider. Milliseconds. */
 const intervalMs = 10_000
@@ -32,7 +43,6 @@ export interface ProviderReports {
  */
 export function startProviderReports({ senders, pool, logger }: ProviderReportsOptions): ProviderReports {
   const closing = new AbortController()
-  let isPrepared = false
   let isFailing = false
   const first = report()
   const running = first.then(async () => {
@@ -44,8 +54,6 @@ export function startProviderReports({ senders, pool, logger }: ProviderReportsO
 
   async function report(): Promise<void> {
     try {
-      if (!isPrepared) await ensureRuntimeSchema(pool)
-      isPrepared = true
       await Promise.all([reportOn('mails'), reportOn('chats')])
       isFailing = false
     } catch (error) {

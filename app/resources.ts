@@ -15,6 +15,7 @@ import { ensureRuntimeSchema } from '../engine/projections/schema.ts'
 import { catalogue } from '../streams/catalogue.ts'
 import { openEventStore, type EndedAppend, type EventStore } from '../engine/store/event-store.ts'
 import { requireBucket } from './bucket-check.ts'
+import { appTables } from './runtime-tables.ts'
 import { clearly } from './start-errors.ts'
 
 interface Opening {
@@ -67,7 +68,7 @@ export async function openResources(opening: Opening): Promise<Resources> {
   stop.onStop('work', 'erasures of patients', () => erasures.close())
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
   return { databaseUrl, pool, vault, store, erasures }
 }
 

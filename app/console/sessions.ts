@@ -1,10 +1,30 @@
 import { createHash, createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { areEqualSecrets, openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import { cookieOf, cookieText } from './cookies.ts'
+
+/** Sessions, and the states of sign-ins that were used. */
+export const sessionTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.console_sessions (
+      id bytea primary key,
+      user_id uuid not null,
+      org_id uuid not null,
+      sealed_id_token bytea,
+      started_at timestamptz not null,
+      seen_at timestamptz not null,
+      ends_at timestamptz not null
+    );
+    create table if not exists runtime.console_sign_ins (
+      state bytea primary key,
+      ends_at timestamptz not null
+    )
+  `,
+}
 
 /** Who is signed in. The permissions are read for each request. */
 export interface SignedIn {

@@ -1,3 +1,4 @@
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import {
@@ -8,6 +9,21 @@ import {
 } from '../../platform/outbound/outside-calls.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
 import { repeat, type Repeating } from './repeating.ts'
+
+/** What the calls of all processes showed. */
+export const outsideSystemTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.outside_systems (
+      system text primary key,
+      last_success_at timestamptz,
+      failing_since timestamptz,
+      failures integer not null,
+      error_class text,
+      error_code text,
+      error_host text
+    )
+  `,
+}
 
 /** Between two stores, in milliseconds. */
 const storeEveryMs = 2_000

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { ProjectionOperationOrder, RequestedProjectionOperation } from '../../contracts/operations/operations.ts'
 import type { ProjectionOperation } from '../../contracts/operations/record.ts'
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import { RebuildRefusedError } from '../../engine/rebuild/context.ts'
 import { OperatorLocks } from '../../engine/rebuild/operator-locks.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
@@ -10,6 +11,30 @@ import { problem } from '../../platform/http/problems.ts'
 import type { OperatorActor, ProjectionVerb } from '../../streams/operations/events.ts'
 import { knownNames, projectorNamed, readProjector } from '../projections/known-projectors.ts'
 import { recordAction } from './record-action.ts'
+
+/** What operators requested of read models. */
+export const projectionOperationTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.projection_operations (
+      id uuid primary key,
+      projector text not null,
+      verb text not null,
+      accepts_difference boolean not null,
+      position text,
+      actor_kind text not null,
+      actor_id text,
+      reason text,
+      requested_at timestamptz not null,
+      status text not null check (status in ('requested', 'running', 'done', 'different', 'failed')),
+      progress double precision,
+      detail text,
+      seen_at timestamptz,
+      ended_at timestamptz
+    );
+    create index if not exists projection_operations_of on runtime.projection_operations (projector, requested_at)
+  `,
+  laterColumns: { projection_operations: { copy_id: 'uuid' } },
+}
 
 /** Separates these locks from others in the same database. */
 const lockClass = 7_307

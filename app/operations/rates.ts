@@ -1,8 +1,29 @@
 import type { Overview } from '../../contracts/operations/record.ts'
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { latencyAt, type Rates } from './minute-rates.ts'
 import { repeat, type Repeating } from './repeating.ts'
+
+/** What each process counted in each minute. */
+export const rateTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.rates (
+      minute integer not null,
+      process_id uuid not null,
+      requests integer not null,
+      errors integer not null,
+      latencies integer[] not null,
+      assessments integer not null,
+      assessments_failed integer not null,
+      deliveries integer not null,
+      deliveries_failed integer not null,
+      notifications integer not null,
+      notifications_failed integer not null,
+      primary key (minute, process_id)
+    )
+  `,
+}
 
 /** In milliseconds. */
 const storeEveryMs = 5_000

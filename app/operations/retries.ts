@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { RequestedRetry, RetryOrder } from '../../contracts/operations/operations.ts'
 import type { Retry, WorkKind } from '../../contracts/operations/record.ts'
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
@@ -9,6 +10,46 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { FailureOfWork, OperatorActor } from '../../streams/operations/events.ts'
 import { recordAction } from './record-action.ts'
 import { workRelation, type WorkSource } from './work-relation.ts'
+
+/** The retries that operators requested, and the work of each. */
+export const retryTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.retries (
+      id uuid primary key,
+      target_kind text not null check (target_kind in ('step', 'group')),
+      target_id uuid not null,
+      actor_kind text not null,
+      actor_id text,
+      reason text,
+      requested_at timestamptz not null,
+      kind text not null,
+      process text not null,
+      step text not null,
+      error_class text not null,
+      error_code text,
+      error_host text,
+      first_failed_at timestamptz not null,
+      last_failed_at timestamptz not null,
+      versions text[] not null,
+      total integer not null,
+      ended_at timestamptz
+    );
+    create index if not exists retries_target on runtime.retries (target_id, requested_at);
+    create table if not exists runtime.retried_work (
+      retry_id uuid not null references runtime.retries on delete cascade,
+      process text not null,
+      key text not null,
+      step text not null,
+      kind text not null,
+      work_id uuid not null,
+      org_id text,
+      failed_at timestamptz not null,
+      is_begun boolean not null default false,
+      outcome text check (outcome in ('done', 'failed')),
+      primary key (retry_id, process, key, step)
+    )
+  `,
+}
 
 /** Separates the locks of retries from others in the same database. */
 const lockClass = 7_306

@@ -1,3 +1,4 @@
+import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { RelayStatus } from '../../engine/relay/relay.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { contractVersion } from '../../platform/http/common-headers.ts'
@@ -5,6 +6,22 @@ import { formatPosition } from '../../platform/kit/positions.ts'
 import type { Health } from '../../platform/observability/health.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { repeat, type Repeating } from './repeating.ts'
+
+/** The processes that run. */
+export const processTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.processes (
+      id uuid primary key,
+      roles text[] not null,
+      version text not null,
+      profile text not null,
+      started_at timestamptz not null,
+      seen_at timestamptz not null,
+      checks jsonb not null,
+      relays jsonb not null default '[]'
+    )
+  `,
+}
 
 type CheckStatus = 'ok' | 'warning' | 'failing'
 

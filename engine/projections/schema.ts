@@ -8,182 +8,86 @@ import { quoted } from './row-statements.ts'
 /** Serialises the creation of schemas. Any number works, if all instances use the same one. */
 const schemaLock = 7_305_001
 
-const runtimeTables = `
-  create schema if not exists runtime;
-  create table if not exists runtime.projectors (
-    name text primary key,
-    version integer not null,
-    shape text not null,
-    commit_position numeric(20, 0) not null,
-    prepare_position numeric(20, 0) not null,
-    status text not null check (status in ('running', 'failed', 'rebuilding', 'stopped')),
-    failed_event_id uuid,
-    failed_event_type text,
-    failed_category text,
-    failed_commit numeric(20, 0),
-    failed_prepare numeric(20, 0),
-    failed_reason text,
-    heartbeat_at timestamptz,
-    updated_at timestamptz not null
-  );
-  create table if not exists runtime.claims (
-    process text not null,
-    key text not null,
-    step text not null,
-    worker text not null,
-    lease_until timestamptz not null,
-    not_before timestamptz not null,
-    fence_commit numeric(20, 0) not null,
-    fence_prepare numeric(20, 0) not null,
-    failures integer not null,
-    primary key (process, key, step)
-  );
-  create table if not exists runtime.reports (
-    about text primary key,
-    is_well boolean not null,
-    reported_at timestamptz not null
-  );
-  create table if not exists runtime.outside_systems (
-    system text primary key,
-    last_success_at timestamptz,
-    failing_since timestamptz,
-    failures integer not null,
-    error_class text,
-    error_code text,
-    error_host text
-  );
-  create table if not exists runtime.processes (
-    id uuid primary key,
-    roles text[] not null,
-    version text not null,
-    profile text not null,
-    started_at timestamptz not null,
-    seen_at timestamptz not null,
-    checks jsonb not null,
-    relays jsonb not null default '[]'
-  );
-  create table if not exists runtime.rates (
-    minute integer not null,
-    process_id uuid not null,
-    requests integer not null,
-    errors integer not null,
-    latencies integer[] not null,
-    assessments integer not null,
-    assessments_failed integer not null,
-    deliveries integer not null,
-    deliveries_failed integer not null,
-    notifications integer not null,
-    notifications_failed integer not null,
-    primary key (minute, process_id)
-  );
-  create table if not exists runtime.console_sessions (
-    id bytea primary key,
-    user_id uuid not null,
-    org_id uuid not null,
-    sealed_id_token bytea,
-    started_at timestamptz not null,
-    seen_at timestamptz not null,
-    ends_at timestamptz not null
-  );
-  create table if not exists runtime.console_sign_ins (
-    state bytea primary key,
-    ends_at timestamptz not null
-  );
-  create table if not exists runtime.retries (
-    id uuid primary key,
-    target_kind text not null check (target_kind in ('step', 'group')),
-    target_id uuid not null,
-    actor_kind text not null,
-    actor_id text,
-    reason text,
-    requested_at timestamptz not null,
-    kind text not null,
-    process text not null,
-    step text not null,
-    error_class text not null,
-    error_code text,
-    error_host text,
-    first_failed_at timestamptz not null,
-    last_failed_at timestamptz not null,
-    versions text[] not null,
-    total integer not null,
-    ended_at timestamptz
-  );
-  create index if not exists retries_target on runtime.retries (target_id, requested_at);
-  create table if not exists runtime.projection_operations (
-    id uuid primary key,
-    projector text not null,
-    verb text not null,
-    accepts_difference boolean not null,
-    position text,
-    actor_kind text not null,
-    actor_id text,
-    reason text,
-    requested_at timestamptz not null,
-    status text not null check (status in ('requested', 'running', 'done', 'different', 'failed')),
-    progress double precision,
-    detail text,
-    seen_at timestamptz,
-    ended_at timestamptz
-  );
-  create index if not exists projection_operations_of on runtime.projection_operations (projector, requested_at);
-  create table if not exists runtime.retried_work (
-    retry_id uuid not null references runtime.retries on delete cascade,
-    process text not null,
-    key text not null,
-    step text not null,
-    kind text not null,
-    work_id uuid not null,
-    org_id text,
-    failed_at timestamptz not null,
-    is_begun boolean not null default false,
-    outcome text check (outcome in ('done', 'failed')),
-    primary key (retry_id, process, key, step)
-  );
-`
-
-/** Columns that newer versions added, by table. No other text declares them. */
-const laterColumns = {
-  projectors: {
-    copy_id: 'uuid not null default gen_random_uuid()',
-    shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
-  },
-  claims: {
-    ended_leases: `timestamptz[] not null default '{}'`,
-    error_class: 'text',
-    error_code: 'text',
-    error_host: 'text',
-    first_failed_at: 'timestamptz',
-    last_failed_at: 'timestamptz',
-    failed_version: 'text',
-    thrown: 'integer not null default 0',
-    is_parked: 'boolean not null default false',
-  },
-  projection_operations: { copy_id: 'uuid' },
+/** Tables of the schema `runtime`, which belong to no projector. */
+export interface RuntimeTables {
+  /** Statements `create … if not exists`. */
+  readonly created: string
+  /** Columns that newer versions added, by table. No other text declares them. */
+  readonly laterColumns?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** Indexes of these columns. */
-const laterIndexes = `
-  create index if not exists failing_claims on runtime.claims (process, not_before) where error_class is not null
-`
+const engineTables: RuntimeTables = {
+  created: `
+    create table if not exists runtime.projectors (
+      name text primary key,
+      version integer not null,
+      shape text not null,
+      commit_position numeric(20, 0) not null,
+      prepare_position numeric(20, 0) not null,
+      status text not null check (status in ('running', 'failed', 'rebuilding', 'stopped')),
+      failed_event_id uuid,
+      failed_event_type text,
+      failed_category text,
+      failed_commit numeric(20, 0),
+      failed_prepare numeric(20, 0),
+      failed_reason text,
+      heartbeat_at timestamptz,
+      updated_at timestamptz not null
+    );
+    create table if not exists runtime.claims (
+      process text not null,
+      key text not null,
+      step text not null,
+      worker text not null,
+      lease_until timestamptz not null,
+      not_before timestamptz not null,
+      fence_commit numeric(20, 0) not null,
+      fence_prepare numeric(20, 0) not null,
+      failures integer not null,
+      primary key (process, key, step)
+    )
+  `,
+  laterColumns: {
+    projectors: {
+      copy_id: 'uuid not null default gen_random_uuid()',
+      shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
+    },
+    claims: {
+      ended_leases: `timestamptz[] not null default '{}'`,
+      error_class: 'text',
+      error_code: 'text',
+      error_host: 'text',
+      first_failed_at: 'timestamptz',
+      last_failed_at: 'timestamptz',
+      failed_version: 'text',
+      thrown: 'integer not null default 0',
+      is_parked: 'boolean not null default false',
+    },
+  },
+}
 
-/** Creates the runtime's own schema if it is missing. Safe on several instances at once. */
-export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
+/** An index of a later column. */
+const failingClaims =
+  'create index if not exists failing_claims on runtime.claims (process, not_before) where error_class is not null'
+
+/** Creates the schema `runtime` and its tables where they are missing. Safe on several instances at once. */
+export async function ensureRuntimeSchema(pool: Pool, others: readonly RuntimeTables[] = []): Promise<void> {
+  const tables = [engineTables, ...others]
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
-    await client.query(runtimeTables)
+    await client.query(['create schema if not exists runtime', ...tables.map(({ created }) => created)].join(';'))
     // `alter table` waits for every reader, even if there is nothing to add.
     const { rows } = await client.query<{ table_name: string; column_name: string }>(
       `select table_name, column_name from information_schema.columns where table_schema = 'runtime'`,
     )
-    for (const [table, columns] of Object.entries(laterColumns)) {
+    for (const [table, columns] of tables.flatMap(({ laterColumns = {} }) => Object.entries(laterColumns))) {
       const existing = new Set(rows.filter((row) => row.table_name === table).map((row) => row.column_name))
       const missing = Object.entries(columns).filter(([name]) => !existing.has(name))
       if (missing.length === 0) continue
       const added = missing.map(([name, definition]) => `add column ${name} ${definition}`)
       await client.query(`alter table runtime.${table} ${added.join(', ')}`)
     }
-    await client.query(laterIndexes)
+    await client.query(failingClaims)
   })
 }
 

@@ -4,6 +4,7 @@ import { createPool, type Pool } from '../../platform/database/database.ts'
 import { createHealth } from '../../platform/observability/health.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
+import { appTables } from '../../app/runtime-tables.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let database: FreshDatabase
@@ -11,7 +12,7 @@ let pool: Pool
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 4 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 beforeEach(async () => {
   await pool.query('delete from runtime.reports')

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { disabledEndpoints, listEndpoints } from '../../../app/operations/endpoints.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
@@ -17,7 +18,7 @@ const page = { limit: 50, after: null }
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 2 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 afterAll(async () => {
   await pool.end()

@@ -3,6 +3,7 @@ import { figuresOf, showFigures } from '../../../app/operations/figures.ts'
 import { readSeen } from '../../../app/operations/operations.ts'
 import type { Seen } from '../../../app/operations/overview.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createHealth } from '../../../platform/observability/health.ts'
@@ -19,7 +20,7 @@ let pool: Pool
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 2 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
   await inTransaction(pool, (client) => createProjector(client, assessmentsProcess.list, 'running'))
 })
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { requestOperation } from '../../../app/operations/projection-operations.ts'
 import { workOnProjections } from '../../../app/operations/projection-worker.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
@@ -23,7 +24,7 @@ beforeAll(async () => {
   ;[database, node] = await Promise.all([freshDatabase(), hostedEventStore()])
   pool = createPool({ url: database.url, max: 2 })
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
   await inTransaction(pool, (client) => createProjector(client, patientsProjector, 'running'))
 })
 afterAll(async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { latencyAt, Rates } from '../../../app/operations/minute-rates.ts'
 import { readRates, storeRates } from '../../../app/operations/rates.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -13,7 +14,7 @@ const logger = createLogger({ level: 'silent' })
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 2 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 beforeEach(() => pool.query('truncate runtime.rates'))
 afterAll(async () => {

@@ -8,6 +8,7 @@ import type { Repeating } from '../../../app/operations/repeating.ts'
 import { takeLostRetries, workOffRetries } from '../../../app/operations/retry-worker.ts'
 import type { RetryOrder } from '../../../contracts/operations/operations.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
@@ -54,7 +55,7 @@ beforeAll(async () => {
   pool = createPool({ url: database.url, max: 6 })
   source = { pool, failedRetentionSeconds: 3_600 }
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 beforeEach(async () => {
   await pool.query('delete from runtime.claims; delete from runtime.retries')

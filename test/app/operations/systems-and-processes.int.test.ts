@@ -6,6 +6,7 @@ import { readSystems, storeOutsideCalls } from '../../../app/operations/outside-
 import { readProcesses, showSignsOfLife } from '../../../app/operations/signs-of-life.ts'
 import { probeSystems, systemProbes } from '../../../app/operations/system-probes.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { contractVersion } from '../../../platform/http/common-headers.ts'
 import { createHealth } from '../../../platform/observability/health.ts'
@@ -23,7 +24,7 @@ const closers: (() => Promise<void>)[] = []
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 4 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 beforeEach(async () => {
   await pool.query('truncate runtime.outside_systems, runtime.processes')

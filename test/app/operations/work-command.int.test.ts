@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readCommand } from '../../../app/command-line.ts'
 import { runWork } from '../../../app/operations/work-command.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { processes } from '../../../processes/registry.ts'
@@ -17,7 +18,7 @@ const keys = [randomUUID(), randomUUID(), randomUUID()]
 beforeAll(async () => {
   database = await freshDatabases()
   pool = createPool({ url: database.url, max: 4 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
   for (const projector of [...processes.map(({ list }) => list), ...readModels])
     await inTransaction(pool, (client) => createProjector(client, projector, 'running'))
   for (const [place, key] of keys.entries())

@@ -4,6 +4,7 @@ import { createOperations } from '../../../app/operations/operations.ts'
 import type { WorkSource } from '../../../app/operations/work-relation.ts'
 import { countWork, findWork, listGroups, listWork } from '../../../app/operations/work.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { processes } from '../../../processes/registry.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 4 })
   source = { pool, failedRetentionSeconds: 3_600 }
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
 })
 beforeEach(async () => {
   await pool.query('delete from runtime.claims')
