@@ -19,7 +19,7 @@ import { isSkipped, tracedWork, type Member } from './feed.ts'
 import type { JoinedOptions } from './joined-writes.ts'
 import { LogReadings } from './log-readings.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
-import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
+import { ensureRuntimeSchema, prepareProjector } from './schema.ts'
 import { RetryingWriter, type PartOfMember } from './retrying-writer.ts'
 import { isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
@@ -66,7 +66,6 @@ export class ProjectionRunner {
   constructor(options: ProjectionRunnerOptions) {
     this.#options = options
     for (const projector of options.projectors) {
-      assertNames(projector)
       if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
       this.#runs.set(projector.name, { projector, state: 'standby', hasFailedUpgrade: false })
     }

@@ -153,30 +153,6 @@ export async function createProjector(
   return row.copy_id
 }
 
-/** Names of copies are the read model's name, two underscores and a word. */
-const longestName = 48
-
-/** Names that need no quotes in Postgres, so other queries stay readable. The runtime itself uses `runtime`. */
-export function assertNames(projector: Projector): void {
-  const names = [projector.name, ...projector.tables.flatMap((table) => [table.name, ...Object.keys(table.columns)])]
-  const wrong = names.find((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name))
-  if (wrong !== undefined) throw new TypeError(`projector ${projector.name}: ${wrong} is not a snake_case name`)
-  if (projector.name.length > longestName)
-    throw new TypeError(`projector ${projector.name}: the name has more than ${longestName} characters`)
-  if (projector.name.includes('__'))
-    throw new TypeError(`projector ${projector.name}: two underscores are for copies of a read model`)
-  if (['runtime', 'public', 'vault'].includes(projector.name))
-    throw new TypeError(`projector ${projector.name}: the name is taken`)
-  for (const table of projector.tables) {
-    const used = [...table.primaryKey, ...(table.indexes ?? []).flatMap((index) => index.columns)]
-    const missing = used.find((name) => !(name in table.columns))
-    if (missing !== undefined)
-      throw new TypeError(`projector ${projector.name}: table ${table.name} has no column ${missing}`)
-    if (table.primaryKey.length === 0)
-      throw new TypeError(`projector ${projector.name}: table ${table.name} has no primary key`)
-  }
-}
-
 /** The columns and the key of a table, as `create table` takes them. */
 export function columnDefinitions(table: Table): string {
   const columns = Object.entries(table.columns).map(

@@ -41,7 +41,13 @@ describe('the registries of projectors', () => {
   it('contain each name once, and only names that need no quotes in Postgres', () => {
     const names = projectors.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
-    for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9_]{0,50}$/)
+    for (const { name, tables } of projectors) {
+      // A copy has the name, two underscores and a word.
+      expect(name).toMatch(/^(?!.*__)[a-z][a-z0-9_]{0,47}$/)
+      expect(['runtime', 'public', 'vault']).not.toContain(name)
+      for (const part of tables.flatMap((table) => [table.name, ...Object.keys(table.columns)]))
+        expect(part).toMatch(/^[a-z][a-z0-9_]{0,62}$/)
+    }
   })
 
   it.each(projectors)('$name handles existing events only', ({ handlers }) => {
