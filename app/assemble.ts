@@ -15,7 +15,7 @@ import { processes } from '../processes/registry.ts'
 import { Listeners, notifyWorkers } from '../engine/processes/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../engine/projections/batch-writer.ts'
-import { createReadPositions } from '../engine/projections/read-positions.ts'
+import { ReadPositions } from '../engine/projections/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
@@ -173,7 +173,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const listeners = new Listeners()
   if (runner !== undefined && runsProcessor)
     stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger, listeners))
-  const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
+  const reads = new ReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
   stop.onStop('work', 'read positions', () => reads.close())
 
   const answering = store.within(answerLimits)

@@ -6,7 +6,7 @@ import { openProvenance } from '../../contracts/audit/provenance.ts'
 import { openSealedLog } from '../../contracts/audit/sealed-log.ts'
 import { openChannels } from '../../contracts/events/channels.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
-import { createReadPositions } from '../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../engine/projections/read-positions.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { createCursors } from '../../platform/http/cursors.ts'
@@ -51,7 +51,7 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
   const logger = createLogger({ level: 'silent' })
   const now = () => new Date()
   const pool = createPool({ url: configuration.databaseUrl ?? '', max: 4, name: 'platform audit', logger })
-  const reads = createReadPositions({ pool, projectors: readModels })
+  const reads = new ReadPositions({ pool, projectors: readModels })
   const channels = openChannels(store)
   const accessLog = openAccessLog({ store, configuration, logger, now, newId: v7 })
   const tokens = createTokenIssuer({

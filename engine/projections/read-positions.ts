@@ -31,28 +31,6 @@ interface ReadOutcome {
   readonly lagMs?: number
 }
 
-export interface ReadPositions {
-  /**
-   * Waits until the read models contain the position. Stopped, failed, rebuilding and silent projectors are not waited
-   * for. Never rejects: a database that is away counts as lag.
-   */
-  waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
-  /**
-   * Whether a projector contains all its events that the log had at the time of the call. `head` returns the
-   * newest event that the projector listens to. It need not read below the projector's checkpoint. False for a read
-   * model that is unknown, of another version, or with other tables, because this program cannot judge it.
-   * @throws the errors of `head` and the database
-   */
-  requireHead(
-    head: (asked: Required<HeadQuestion>) => Promise<Position>,
-    projector: string,
-    timeoutMs: number,
-  ): Promise<boolean>
-  /** The stored checkpoint. It commits with the rows. Undefined as `requireHead` is false. */
-  storedPosition(projector: string): Promise<Position | undefined>
-  close(): void
-}
-
 interface Waiter {
   readonly names: readonly string[]
   /** Checks the known positions. `isFresh` is true after a database read that started after the wait. */
@@ -65,11 +43,7 @@ const pollMs = 15
 const longestPollMs = 200
 
 /** The checkpoints as API processes see them. */
-export function createReadPositions(options: ReadPositionsOptions): ReadPositions {
-  return new CheckpointWatch(options)
-}
-
-class CheckpointWatch implements ReadPositions {
+export class ReadPositions {
   readonly #pool: Pool
   readonly #projectors: ReadonlyMap<string, Projector>
   readonly #silenceMs: number
@@ -92,6 +66,10 @@ class CheckpointWatch implements ReadPositions {
     })
   }
 
+  /**
+   * Waits until the read models contain the position. Stopped, failed, rebuilding and silent projectors are not waited
+   * for. Never rejects: a database that is away counts as lag.
+   */
   async waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome> {
     const names = [...new Set(projectors)]
     const since = performance.now()
@@ -113,6 +91,12 @@ class CheckpointWatch implements ReadPositions {
     }
   }
 
+  /**
+   * Whether a projector contains all its events that the log had at the time of the call. `head` returns the newest
+   * event that the projector listens to, and need not read below its checkpoint. False for a read model that this
+   * program cannot judge: it is unknown, of another version, or has other tables.
+   * @throws the errors of `head` and the database
+   */
   async requireHead(
     head: (asked: Required<HeadQuestion>) => Promise<Position>,
     name: string,
@@ -140,6 +124,7 @@ class CheckpointWatch implements ReadPositions {
     return true
   }
 
+  /** The stored checkpoint. It commits with the rows. Undefined as `requireHead` is false. */
   async storedPosition(name: string): Promise<Position | undefined> {
     const projector = this.#projectors.get(name)
     if (projector === undefined) return undefined

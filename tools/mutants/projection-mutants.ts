@@ -200,7 +200,7 @@ export const projectionMutants: readonly Mutant[] = [
     name: 'stale-consent',
     fault: 'a decision uses a read model that may not have the newest event',
     file: 'engine/projections/read-positions.ts',
-    at: 'CheckpointWatch / requireHead / for / .test',
+    at: 'ReadPositions / requireHead / for / .test',
     becomes: 'false',
     caughtBy: { [readPositions]: 'is never passed by a projector that is stopped before it' },
   },

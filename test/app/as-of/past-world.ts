@@ -6,7 +6,7 @@ import { servicesOf, type ServiceDependencies } from '../../../app/services.ts'
 import { builtInScopes } from '../../../commands/auth/scopes.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import type { AsOf } from '../../../contracts/audit/as-of.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
@@ -57,7 +57,7 @@ export async function openPastWorld(): Promise<PastWorld> {
     return running
   }
   let runner = await started(readModels)
-  const reads = createReadPositions({ pool, projectors: readModels })
+  const reads = new ReadPositions({ pool, projectors: readModels })
   let now = new Date()
   const lagging = new Set<string>()
   const given = {

@@ -10,7 +10,7 @@ import { createCursors } from '../../../platform/http/cursors.ts'
 import { aiReviewChannel } from '../../../processes/ai-review/ai-review.channel.ts'
 import type { StepResult } from '../../../engine/processes/step-run.ts'
 import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { aiReviewReadRoutes } from '../../../read-api/ai-review/routes.ts'
@@ -97,7 +97,7 @@ export async function openReviewApi(): Promise<ReviewApi> {
   const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = new ReadPositions({ pool, projectors, runner })
   const isCurrent = (name: string) => reads.requireHead((asked) => store.head(filter, asked), name, 15_000)
   const positionOf = (name: string) => reads.storedPosition(name)
   const cursors = createCursors({ key: randomBytes(32) })

@@ -13,7 +13,7 @@ import { createEgress } from '../../../platform/outbound/egress.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { oauthClientsProjector } from '../../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from '../../../projections/auth/oauth-scopes.projector.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { authReadRoutes } from '../../../read-api/auth/routes.ts'
@@ -60,7 +60,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = new ReadPositions({ pool, projectors, runner })
   const isCurrent = (name: string) => reads.requireHead((asked) => world.store.head(filter, asked), name, 4_000)
   const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({

@@ -5,7 +5,7 @@ import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { notificationTemplatesProjector } from '../../../projections/notifications/notification-templates.projector.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { templateReadRoutes } from '../../../read-api/notifications/template-routes.ts'
@@ -47,7 +47,7 @@ export async function openTemplatesApi(): Promise<TemplatesApi> {
   const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = new ReadPositions({ pool, projectors, runner })
   const isCurrent = (name: string) => reads.requireHead((asked) => world.store.head(filter, asked), name, 4_000)
   const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({

@@ -12,7 +12,7 @@ import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { getDueDelivery, listUndelivered } from '../../../read-api/webhooks/queries.ts'
@@ -68,7 +68,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = new ReadPositions({ pool, projectors, runner })
   const isCurrent = (projector: string) => reads.requireHead((asked) => store.head(filter, asked), projector, 4_000)
   const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({

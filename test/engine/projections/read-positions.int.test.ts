@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
-import { createReadPositions, type ReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { Fold } from '../../../engine/store/events.ts'
@@ -61,7 +61,7 @@ async function startRunner(): Promise<void> {
 
 function reader(options: { isInProcess: boolean; silenceMs?: number }): ReadPositions {
   const { isInProcess, ...rest } = options
-  const positions = createReadPositions({
+  const positions = new ReadPositions({
     pool,
     projectors: [ticketBoard, ticketCounts],
     ...rest,

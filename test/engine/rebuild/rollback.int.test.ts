@@ -4,7 +4,7 @@ import { rebuild } from '../../../engine/rebuild/rebuild.ts'
 import { RebuildRefusedError } from '../../../engine/rebuild/context.ts'
 import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { verify } from '../../../engine/rebuild/rebuild.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { comparePositions } from '../../../platform/kit/positions.ts'
 import { opened, renamed, say, ticketBoard, ticketCounts } from '../projections/tickets.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,7 +27,7 @@ describe('a rollback', () => {
     const runner = world.start([ticketBoard])
     await runner.caughtUp()
     await rebuild(world.context(), [ticketBoard])
-    const positions = createReadPositions({ pool: world.pool, projectors: [ticketBoard], runner })
+    const positions = new ReadPositions({ pool: world.pool, projectors: [ticketBoard], runner })
     const { position } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'since the rebuild'))
     expect(await positions.waitFor(position, ['ticket_board'], 10_000)).toEqual({ caughtUp: true })
     const served = await world.stored('ticket_board')

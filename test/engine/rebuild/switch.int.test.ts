@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { partOf, writeBatch } from '../../../engine/projections/batch-writer.ts'
 import type { RebuildProgress } from '../../../engine/rebuild/context.ts'
 import { emptyCopy } from '../../../engine/rebuild/copies.ts'
@@ -336,8 +336,8 @@ describe('a switch', () => {
     const runner = world.start([ticketBoard, ticketCounts])
     await runner.caughtUp()
     const readers = [
-      createReadPositions({ pool: world.pool, projectors: [ticketBoard] }),
-      createReadPositions({ pool: world.pool, projectors: [ticketBoard], runner }),
+      new ReadPositions({ pool: world.pool, projectors: [ticketBoard] }),
+      new ReadPositions({ pool: world.pool, projectors: [ticketBoard], runner }),
     ]
     const ending = new AbortController()
     let checked = 0

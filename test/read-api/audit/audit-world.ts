@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import type { DomainEvent, Fold, RecordedEvent } from '../../../engine/store/events.ts'
@@ -57,7 +57,7 @@ export async function openAuditWorld(): Promise<AuditWorld> {
   const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors })
+  const reads = new ReadPositions({ pool, projectors })
   const issuer = newTokenIssuer()
   const cursors = createCursors({ key: randomBytes(32), now: world.now })
   let count = 0

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openChannels, type Channels } from '../../../contracts/events/channels.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
@@ -79,7 +79,7 @@ export async function openFeedWorld(): Promise<FeedWorld> {
   }
   let runner = start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors })
+  const reads = new ReadPositions({ pool, projectors })
   const issuer = newTokenIssuer()
   const channels = openChannels(world.store)
   const streams = countStreams(mostOfClient)

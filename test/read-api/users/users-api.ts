@@ -22,7 +22,7 @@ import { notificationsProjector } from '../../../projections/notifications/notif
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { workflowsProjector } from '../../../projections/workflows/workflows.projector.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
-import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
@@ -118,7 +118,7 @@ export async function openUsersApi({
   const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = new ReadPositions({ pool, projectors, runner })
   const relay = createRelay({ eventStore: world.store, channel: usersChannel, logger: silentLogger, deps: world })
   relay.start()
   const objects = connectObjectStore({
