@@ -82,10 +82,7 @@ export class Feed {
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
     this.#held.push(...events)
     const mayWaitMs = Math.min(...events.map((event) => this.#mayWaitMs(event)))
-    const [first, last] = [this.#held[0], this.#held.at(-1)]
-    const isAwaited =
-      first !== undefined && last !== undefined && this.#listener.isAwaited?.(first.position, last.position) === true
-    if (this.#held.length >= mostHeld || mayWaitMs === 0 || isAwaited) return this.#flush()
+    if (this.#held.length >= mostHeld || mayWaitMs === 0 || this.#isAwaited()) return this.#flush()
     const untilMs = performance.now() + mayWaitMs
     if (untilMs >= this.#heldUntilMs) return Promise.resolve()
     clearTimeout(this.#timer)
@@ -94,12 +91,9 @@ export class Feed {
     return Promise.resolve()
   }
 
-  /** Somebody waits for this position, which may be held. If it is still to come, what is held waits for it. */
-  hurry(position: Position): void {
-    const [first, last] = [this.#held[0], this.#held.at(-1)]
-    if (first === undefined || last === undefined) return
-    if (comparePositions(first.position, position) <= 0 && comparePositions(position, last.position) <= 0)
-      void this.#flush()
+  /** Somebody waits for an event. If it is still to come, what is held waits for it. */
+  hurry(): void {
+    if (this.#isAwaited()) void this.#flush()
   }
 
   /** Records that there is no wanted event up to this position. */
@@ -137,6 +131,12 @@ export class Feed {
   async written(): Promise<void> {
     await this.#flush()
     await this.#writing
+  }
+
+  #isAwaited(): boolean {
+    const [first, last] = [this.#held[0], this.#held.at(-1)]
+    if (first === undefined || last === undefined) return false
+    return this.#listener.isAwaited?.(first.position, last.position) === true
   }
 
   /** How long the event may wait for others: by the least patient of the projectors that want it. */

@@ -9,7 +9,6 @@ export interface LogReadingsOptions {
   readonly filter: EventFilter
   readonly batchSize: number
   readonly gatherMs?: number | undefined
-  readonly isAwaited?: (first: Position, last: Position) => boolean
 }
 
 export interface ReadingListener {
@@ -32,6 +31,8 @@ export class LogReadings {
   readonly #listener: ReadingListener
   readonly #feeds = new Set<Feed>()
   readonly #feedOf = new Map<Member, Feed>()
+  /** What callers wait for. */
+  readonly #awaited = new Set<{ readonly position: Position }>()
   #live: Feed | undefined
   #joining: Promise<void> = Promise.resolve()
 
@@ -54,9 +55,12 @@ export class LogReadings {
     if (feed !== undefined && feed.members.size === 0) this.#end(feed)
   }
 
-  /** Writes what waits for other events, if the position is among them. */
-  hurry(position: Position): void {
-    for (const feed of this.#feeds) feed.hurry(position)
+  /** Writes the event at the position, and those before it, without a pause. Until the returned function is called. */
+  hurry(position: Position): () => void {
+    const awaited = { position }
+    this.#awaited.add(awaited)
+    for (const feed of this.#feeds) feed.hurry()
+    return () => void this.#awaited.delete(awaited)
   }
 
   /** Resolves when all events handed over so far are written. */
@@ -71,10 +75,13 @@ export class LogReadings {
   }
 
   #open(members: readonly Member[]): void {
-    const { eventStore, filter, batchSize, gatherMs, isAwaited } = this.#options
+    const { eventStore, filter, batchSize, gatherMs } = this.#options
     const feed = new Feed(members, {
       gatherMs,
-      isAwaited,
+      isAwaited: (first, last) =>
+        [...this.#awaited].some(
+          ({ position }) => comparePositions(first, position) <= 0 && comparePositions(position, last) <= 0,
+        ),
       write: (batches) => this.#listener.write(batches),
       caughtUp: (reached) => this.#queueMerge(reached, () => this.#mergeCaughtUp(reached)),
       undecodable: (reader, head, error) => {

@@ -2,7 +2,7 @@ import { limited, within } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { inSpansOf, noTracer } from '../../platform/kit/tracing.ts'
-import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
 import { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
 import {
@@ -49,8 +49,6 @@ export class ProjectionRunner {
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
-  /** What callers wait for. */
-  readonly #awaited = new Set<{ readonly position: Position }>()
   #addTo: JoinedOptions['addTo']
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
@@ -83,7 +81,7 @@ export class ProjectionRunner {
       addTo: (parts) => this.#addTo?.(parts),
     })
     this.#readings = new LogReadings(
-      { eventStore, filter, batchSize, gatherMs, isAwaited: (first, last) => this.#isAwaited(first, last) },
+      { eventStore, filter, batchSize, gatherMs },
       {
         write: (batches) => inSpansOf(tracer, tracedWork(batches), () => this.#writer.write(batches)),
         caughtUp: (members) => this.#markLive(members),
@@ -169,22 +167,13 @@ export class ProjectionRunner {
 
   /** Writes the event at the position, and those before it, without a pause. Until the returned function is called. */
   hurry(position: Position): () => void {
-    const awaited = { position }
-    this.#awaited.add(awaited)
-    this.#readings.hurry(position)
-    return () => void this.#awaited.delete(awaited)
+    return this.#readings.hurry(position)
   }
 
   /** Small batches write this too, in their own statement. Returns a function that ends it. */
   addToBatches(addTo: JoinedOptions['addTo']): () => void {
     this.#addTo = addTo
     return () => void (this.#addTo = undefined)
-  }
-
-  #isAwaited(first: Position, last: Position): boolean {
-    return [...this.#awaited].some(
-      ({ position }) => comparePositions(first, position) <= 0 && comparePositions(position, last) <= 0,
-    )
   }
 
   #hasCaughtUp(): boolean {

@@ -217,15 +217,16 @@ describe('events that make nothing urgent', () => {
     await feed.takeEvents(story.slice(0, 1))
     awaited = story[1]?.position ?? startOfLog
     // It comes at once, and shares the batch.
-    feed.hurry(awaited)
+    feed.hurry()
     expect(await lengthSoon()).toBe(0)
     await feed.takeEvents(story.slice(1, 2))
     await eventually(() => expect(written(batches)).toEqual([['list 2 0-200']]))
     // Nobody waits for what comes later.
     await feed.takeEvents(story.slice(3, 4))
-    feed.hurry(awaited)
+    feed.hurry()
     expect(await lengthSoon()).toBe(1)
-    feed.hurry(story[3]?.position ?? startOfLog)
+    awaited = story[3]?.position ?? startOfLog
+    feed.hurry()
     await eventually(() => expect(batches).toHaveLength(2))
   })
 
