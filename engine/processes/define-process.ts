@@ -3,8 +3,6 @@ import { Compile } from 'typebox/schema'
 import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Handler, Projector, RowChange, SealedEvents, Table } from '../projections/projector.ts'
-import { publicData } from '../aggregates/channel-stream.ts'
-import type { CategoryDefinition } from '../store/catalogue.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
 import { attemptCommand, causeIn, stepCommand, type Cause } from './step-identity.ts'
@@ -94,19 +92,7 @@ interface Definition<Events extends DomainEvent, Steps extends StepDefinitions<D
   readonly steps: Steps
   /** The changes that each event makes to the list and to the lookups. Pure. Personal members are sealed. */
   readonly on: Reactions<Events, Steps>
-  /** The changes that every event of these channels makes, whatever its type. */
-  readonly onEvery?: {
-    readonly channels: readonly Pick<CategoryDefinition, 'events'>[]
-    readonly react: (event: RecordedEvent<PublicEvent>, todo: TodoList<Steps>) => readonly RowChange[]
-  }
 }
-
-/** An event of any channel: its envelope, and the payload that differs from type to type. */
-export interface PublicEvent {
-  readonly type: string
-  readonly data: Static<typeof Envelope> & Readonly<Record<string, unknown>>
-}
-const Envelope = publicData({})
 
 /** Declared as a method, so the reaction to one event type needs no cast. */
 type Reaction<Steps extends ListedSteps> = {
@@ -118,18 +104,13 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
   return <Steps extends StepDefinitions<Deps>, Lookup extends Table = never>(
     definition: Definition<Events, Steps, Deps, Lookup>,
   ): Process<Deps, TodoTable | Lookup> => {
-    const { name, version, lookups = [], steps, on, onEvery, concurrency, decisive = false } = definition
+    const { name, version, lookups = [], steps, on, concurrency, decisive = false } = definition
     const table = concurrency === undefined ? todoTable : keyedTodoTable
     if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))
       throw new TypeError(`process ${name} has a step with concurrency keys, and no limits for them`)
     const handlers: Record<string, Handler> = {}
-    const add = (type: string, react: Reaction<Steps> | undefined): void => {
-      if (type in handlers) throw new TypeError(`process ${name} reacts to ${type} in two places`)
+    for (const [type, react] of Object.entries<Reaction<Steps> | undefined>(on))
       if (react !== undefined) handlers[type] = (event) => react(event, new TodoList(event, table))
-    }
-    for (const [type, react] of Object.entries<Reaction<Steps> | undefined>(on)) add(type, react)
-    for (const { events } of onEvery?.channels ?? [])
-      for (const { type } of Object.values(events)) add(type, onEvery?.react)
     return {
       name,
       list: {

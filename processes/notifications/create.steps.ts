@@ -17,10 +17,10 @@ import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { NotificationChannel } from '../../streams/types.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { appends, callOutside } from '../../engine/processes/attempt.ts'
-import type { PublicEvent, Todo } from '../../engine/processes/define-process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext } from '../../engine/processes/process.ts'
 import { notificationIdOf } from './matches.ts'
-import { isAboutPatient, readPublicEvent, textAt, variablesOf } from './public-event.ts'
+import { isAboutPatient, readPublicEvent, textAt, variablesOf, type PublicEvent } from './public-event.ts'
 
 /** The rule as it was at the event, and the place of the event on its channel. */
 export const CreatePayload = Type.Object({

@@ -18,6 +18,11 @@ export const discardedEvents = defineTable({
   indexes: [{ columns: ['discarded_at'] }],
 })
 
+/** A rule may match any event of any channel of ours. */
+const ofEveryChannelEvent = Object.fromEntries(
+  channelStreams.flatMap(({ events }) => Object.values(events).map(({ type }) => [type, createForEachRule])),
+)
+
 /** One notification for each rule and event, and the attempts to deliver each notification. */
 export const notificationsProcess = defineProcess<
   NotificationSubscriptionEvent | NotificationEvent | ForeignEvent,
@@ -33,8 +38,8 @@ export const notificationsProcess = defineProcess<
     stepTimeoutMs,
   }),
   steps,
-  onEvery: { channels: channelStreams, react: createForEachRule },
   on: {
+    ...ofEveryChannelEvent,
     ForeignEventReceived: createForEachRuleOfForeign,
     NotificationSubscriptionCreated: ({ data }) => keepRule(data),
     NotificationSubscriptionChanged: ({ data }) => keepRule(data),

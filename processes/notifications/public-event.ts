@@ -1,10 +1,18 @@
+import type { Static } from 'typebox'
+import { publicData } from '../../engine/aggregates/channel-stream.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
-import type { PublicEvent } from '../../engine/processes/define-process.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
+
+/** An event of any channel: its envelope, and the payload that differs from type to type. */
+export interface PublicEvent {
+  readonly type: string
+  readonly data: Static<typeof Envelope> & Readonly<Record<string, unknown>>
+}
+const Envelope = publicData({})
 
 interface Place {
   readonly channelStream: string

@@ -8,7 +8,6 @@ import {
 } from '../../streams/notification-subscription/events.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
-import type { PublicEvent } from '../../engine/processes/define-process.ts'
 import { endOfKey, organisationsOf, type NamedOrganisations } from './matches.ts'
 import type { NotificationTodos } from './notifications.steps.ts'
 
@@ -49,7 +48,7 @@ export function keepRule({
 }
 
 /** The parts of an event on which rules depend. The step reads the rest. */
-type MatchedEvent = Pick<RecordedEvent<PublicEvent>, 'id' | 'type' | 'stream' | 'revision' | 'recordedAt'> & {
+type MatchedEvent = Pick<RecordedEvent, 'id' | 'type' | 'stream' | 'revision' | 'recordedAt'> & {
   readonly data: NamedOrganisations & { readonly occurred_at: string }
 }
 

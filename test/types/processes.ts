@@ -165,16 +165,3 @@ export const wrongMember = defineChannel({
     ConsentRecorded: ({ data: { decisions } }) => decisions,
   },
 })
-
-export const onEveryEvent = process({
-  ...planted,
-  on: {},
-  onEvery: {
-    channels: [consentChannelStream],
-    react: ({ id, data }, todo) => [
-      todo.schedule('remind', id, { at: data.occurred_at, payload: { patientId: id, attempt: data.hop } }),
-      // @ts-expect-error the payload differs from event to event, so a member may have any type
-      todo.schedule('forget', data['patient_id'], { at }),
-    ],
-  },
-})
