@@ -75,34 +75,31 @@ const failureColumns = [
  */
 export class Claims {
   readonly #pool: Pick<Pool, 'query'>
-  readonly #process: string
-  readonly #list: BoundProcess['list']
-  readonly #steps: readonly string[]
+  readonly #process: Pick<BoundProcess, 'name' | 'list' | 'steps'>
   readonly #worker: { readonly id: string }
-  readonly #todo: string
   readonly #parking: Parking
+  readonly #todo: string
 
   constructor(
     pool: Pick<Pool, 'query'>,
-    { name, list, steps }: Pick<BoundProcess, 'name' | 'list' | 'steps'>,
+    process: Pick<BoundProcess, 'name' | 'list' | 'steps'>,
     worker: { readonly id: string },
     parking = usualParking,
   ) {
     this.#pool = pool
-    this.#process = name
-    this.#list = list
-    this.#steps = Object.keys(steps)
+    this.#process = process
     this.#worker = worker
     this.#parking = parking
-    this.#todo = `${quoted(list.name)}.todo`
+    this.#todo = `${quoted(process.list.name)}.todo`
   }
 
   /** Whether the list contains all events up to there. */
   async hasReached({ commit, prepare }: Position): Promise<boolean> {
+    const { name, version } = this.#process.list
     const { rowCount } = await this.#query(
       `select from runtime.projectors where name = $1 and version = $2
          and (commit_position, prepare_position) >= ($3::numeric, $4::numeric)`,
-      [this.#list.name, this.#list.version, commit.toString(), prepare.toString()],
+      [name, version, commit.toString(), prepare.toString()],
     )
     return rowCount === 1
   }
@@ -127,7 +124,7 @@ export class Claims {
   async prolong({ key, step }: TodoRow, from: string, to: string): Promise<boolean> {
     const { rowCount } = await this.#query(
       'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
-      [this.#process, this.#worker.id, key, step, from, to],
+      [this.#process.name, this.#worker.id, key, step, from, to],
     )
     return rowCount === 1
   }
@@ -144,7 +141,7 @@ export class Claims {
        from json_to_recordset($3::json) as x(key text, step text, "notBefore" timestamptz, fence json, failures integer, "isDone" boolean,
          "isFailed" boolean, error json, "endedAt" timestamptz, "isThrown" boolean)
        where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [this.#process, this.#worker.id, rows, contractVersion, after, retrySeconds],
+      [this.#process.name, this.#worker.id, rows, contractVersion, after, retrySeconds],
     )
   }
 
@@ -171,15 +168,15 @@ export class Claims {
          returning 1
        )
        select (select count(*) from runtime.claims where process = $1) > (select count(*) from deleted) as is_left`,
-      [this.#process, this.#list.name, now, this.#list.version],
+      [this.#process.name, this.#process.list.name, now, this.#process.list.version],
     )
     return rows[0]?.is_left ?? true
   }
 
   /** The parameters $1 to $10 of `claimStatement` and `nextDueStatement`. */
   #values(now: Date, quotas: KeyQuotas): unknown[] {
-    const { name, version } = this.#list
-    return [name, this.#process, now, this.#steps, version, ...quotaValues(quotas)]
+    const { name, list, steps } = this.#process
+    return [list.name, name, now, Object.keys(steps), list.version, ...quotaValues(quotas)]
   }
 
   #query<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {

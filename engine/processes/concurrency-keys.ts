@@ -1,4 +1,4 @@
-import { jittered } from './step-timing.ts'
+import { jittered } from '../../platform/kit/backoff.ts'
 import type { ConcurrencyLimits, ReceiverVerdict } from './process.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 

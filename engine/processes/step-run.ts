@@ -20,18 +20,23 @@ export interface Term {
   readonly abandonMs: number
 }
 
+/** The end of a lease taken now, RFC 3339, for the event that opens an attempt. */
+export function leaseUntil(now: Date, leaseMs: number): string {
+  return new Date(now.getTime() + leaseMs).toISOString()
+}
+
 /**
  * A claim may have waited for the database, so its lease may have little left. If the step outlived its lease, two
  * workers would make the same call at once. Undefined if too little is left.
  */
 export function termUntil(
-  leaseUntil: string,
+  lease: string,
   now: Date,
   { stepTimeoutMs, stepLeaseMs }: { readonly stepTimeoutMs: number; readonly stepLeaseMs: number },
 ): Term | undefined {
-  const abandonMs = Math.min(stepLeaseMs, Date.parse(leaseUntil) - now.getTime())
+  const abandonMs = Math.min(stepLeaseMs, Date.parse(lease) - now.getTime())
   const timeoutMs = Math.min(stepTimeoutMs, abandonMs - (stepLeaseMs - stepTimeoutMs) / 2)
-  return timeoutMs > 0 ? { leaseUntil, timeoutMs, abandonMs } : undefined
+  return timeoutMs > 0 ? { leaseUntil: lease, timeoutMs, abandonMs } : undefined
 }
 
 const afterError = { firstMs: 200, mostMs: 60_000 }
@@ -44,7 +49,7 @@ export async function runStep(
   run: BoundProcess['run'],
   todo: TodoRow,
   surroundings: Omit<StepContext, 'hasTime' | 'leaseUntil'>,
-  { leaseUntil, timeoutMs, abandonMs }: Term,
+  { leaseUntil: lease, timeoutMs, abandonMs }: Term,
 ): Promise<StepResult> {
   const { signal } = surroundings
   const begunMs = performance.now()
@@ -63,7 +68,7 @@ export async function runStep(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    const context = { ...surroundings, leaseUntil, signal: stopping.signal, hasTime }
+    const context = { ...surroundings, leaseUntil: lease, signal: stopping.signal, hasTime }
     return await Promise.race([run(todo, context), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {

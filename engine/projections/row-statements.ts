@@ -64,14 +64,21 @@ function wideStatement(schema: string, table: Table, patches: readonly WidePatch
   const [first] = patches
   if (first === undefined) throw new TypeError('an empty group of patches')
   const names = Object.keys(first.values)
-  const columns = columnsOf(table, names)
-  const matches = first.where.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
-  const set = names.filter((name) => !first.where.includes(name))
-  const assignments = (set.length > 0 ? set : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
-  const text = (source: string) =>
-    `update ${quoted(schema)}.${quoted(table.name)} t set ${assignments} from ${source} where ${matches}`
   const rows = patches.map(({ values }) => values)
+  const text = updating(`${quoted(schema)}.${quoted(table.name)}`, names, first.where)
+  const columns = columnsOf(table, names)
   return { text, columns, rows, expected: undefined, reads: [table.name], effect: { kind: 'other' } }
+}
+
+/** Finds rows by these members of the key, and sets the other columns. Without others it sets what it found. */
+function updating(target: string, names: readonly string[], key: readonly string[]): Statement['text'] {
+  const others = names.filter((name) => !key.includes(name))
+  const set = (others.length > 0 ? others : names).map((name) => `${quoted(name)} = x.${quoted(name)}`).join(', ')
+  return (source) => `update ${target} t set ${set} from ${source} where ${matching(key)}`
+}
+
+function matching(key: readonly string[]): string {
+  return key.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
 }
 
 /** Rows of one group are written by one statement. */
@@ -92,7 +99,7 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
         ? table.primaryKey
         : Object.keys(first.values)
   const columns = columnsOf(table, names)
-  const onKey = table.primaryKey.map((name) => `t.${quoted(name)} = x.${quoted(name)}`).join(' and ')
+  const onKey = matching(table.primaryKey)
   const settable = names.filter((name) => !table.primaryKey.includes(name))
   const list = names.map(quoted).join(', ')
   const expected = first.before === 'present' ? rows.length : undefined
@@ -105,16 +112,7 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
     return first.before === 'absent'
       ? statement('check', 0, (source) => `select from ${target} t, ${source} where ${onKey}`)
       : statement('delete', expected, (source) => `delete from ${target} t using ${source} where ${onKey}`)
-  if (first.before === 'present') {
-    const assignments = (settable.length > 0 ? settable : names)
-      .map((name) => `${quoted(name)} = x.${quoted(name)}`)
-      .join(', ')
-    return statement(
-      'update',
-      expected,
-      (source) => `update ${target} t set ${assignments} from ${source} where ${onKey}`,
-    )
-  }
+  if (first.before === 'present') return statement('update', expected, updating(target, names, table.primaryKey))
   const insertion = (source: string) => `insert into ${target} (${list}) select ${list} from ${source}`
   if (first.before === 'absent') return statement('insert', rows.length, insertion)
   const replacement = settable.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')

@@ -15,6 +15,11 @@ export function backoffMs({ firstMs, mostMs }: Backoff, attempt: number, random:
   return full / 2 + (random() * full) / 2
 }
 
+/** Spreads a delay by up to `ratio` of it in both directions; `random` is from [0, 1). */
+export function jittered(delayMs: number, ratio: number, random: () => number): number {
+  return Math.round(delayMs * (1 + ratio * (2 * random() - 1)))
+}
+
 /** Waits, or returns early when `signal` aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {

@@ -1,5 +1,5 @@
 import type { Process, StepOutcome, TodoRow } from '../../engine/processes/process.ts'
-import { leaseUntil } from '../../engine/processes/step-timing.ts'
+import { leaseUntil } from '../../engine/processes/step-run.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
 import { rowsInMemory } from './rows-in-memory.ts'
 

@@ -20,7 +20,7 @@ import { createReviewSupersession } from '../../processes/adapters/review-supers
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
-import { leaseUntil } from '../../engine/processes/step-timing.ts'
+import { leaseUntil } from '../../engine/processes/step-run.ts'
 import type { Process, TodoRow } from '../../engine/processes/process.ts'
 import { v4 } from 'uuid'
 import { runStep, type StepResult } from '../../engine/processes/step-run.ts'

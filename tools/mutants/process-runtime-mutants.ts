@@ -144,8 +144,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'lease-of-no-length',
     fault: 'the lease of an attempt is over immediately, so the next worker makes the attempt too',
-    file: 'engine/processes/step-timing.ts',
-    at: 'leaseUntil / +',
+    file: 'engine/processes/step-run.ts',
+    at: 'leaseUntil 2 / +',
     becomes: '$left',
     caughtBy: { [pure]: 'ends a lease after its time' },
   },

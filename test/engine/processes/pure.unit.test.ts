@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { jittered, leaseUntil } from '../../../engine/processes/step-timing.ts'
+import { jittered } from '../../../platform/kit/backoff.ts'
 import { stepCommand } from '../../../engine/processes/step-identity.ts'
-import { completionOf } from '../../../engine/processes/step-run.ts'
+import { completionOf, leaseUntil } from '../../../engine/processes/step-run.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')
 
