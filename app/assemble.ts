@@ -16,7 +16,7 @@ import { Listeners, notifyWorkers } from '../engine/processes/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../engine/projections/batch-writer.ts'
 import { ReadPositions } from '../engine/projections/read-positions.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../engine/projections/runner.ts'
+import { ProjectionRunner } from '../engine/projections/runner.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
@@ -155,7 +155,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runner =
     writePool === undefined
       ? undefined
-      : createProjectionRunner({
+      : new ProjectionRunner({
           eventStore: store,
           pool,
           writePool,

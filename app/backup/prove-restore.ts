@@ -1,6 +1,6 @@
 import { isOwnStream } from '../../contracts/audit/sealed-events.ts'
 import { createWritePool } from '../../engine/projections/batch-writer.ts'
-import { createProjectionRunner } from '../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { verify, type VerifyOutcome } from '../../engine/rebuild/rebuild.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
@@ -141,7 +141,7 @@ async function fillAndCompare(
       filter: { streamPrefixes: projectedStreams },
       skips: skippedIn(eventStore),
     }
-    const runner = createProjectionRunner({ ...parts, writePool, projectors: knownProjectors })
+    const runner = new ProjectionRunner({ ...parts, writePool, projectors: knownProjectors })
     runner.start()
     try {
       await runner.caughtUp()

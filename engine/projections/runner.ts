@@ -37,10 +37,6 @@ const silenceMs = 5_000
 const backoff = { firstMs: 100, mostMs: 5_000 }
 
 /** Runs projectors: one live read of the log for all, and another one for each group that lags. See `README.md`. */
-export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
-  return new ProjectionRunner(options)
-}
-
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions
   readonly #runs = new Map<string, ProjectorRun>()

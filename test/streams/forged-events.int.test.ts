@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import type { Channel } from '../../engine/relay/channel.ts'
 import { createRelay, type Relay } from '../../engine/relay/relay.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../engine/projections/runner.ts'
 import { UndecodableEventError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
@@ -72,7 +72,7 @@ beforeEach(async () => {
   await say(store, own, renamed('1', 'third'))
   await say(store, 'ticket-orgA-2', opened('2'))
   await say(store, 'ticket-orgB-3', opened('3'))
-  runner = createProjectionRunner({
+  runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors: [ticketCounts],

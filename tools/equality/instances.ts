@@ -1,6 +1,6 @@
 import { createPool } from '../../platform/database/database.ts'
 import type { Projector } from '../../engine/projections/projector.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../engine/projections/runner.ts'
 import type { ProjectionRunnerOptions } from '../../engine/projections/runner-options.ts'
 import { pause } from '../../platform/kit/backoff.ts'
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
@@ -23,7 +23,7 @@ export async function startInstance(
 ): Promise<Instance> {
   const { proxy, url } = await CuttingProxy.open(databaseUrl)
   const pool = createPool({ url, max: 4, name: 'equality' })
-  const runner = createProjectionRunner({ ...reading, pool, projectors, logger: silentLogger, heartbeatMs: 20 })
+  const runner = new ProjectionRunner({ ...reading, pool, projectors, logger: silentLogger, heartbeatMs: 20 })
   runner.start()
   return {
     runner,

@@ -8,7 +8,7 @@ import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import type { AsOf } from '../../../contracts/audit/as-of.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
@@ -51,7 +51,7 @@ export async function openPastWorld(): Promise<PastWorld> {
   const filter = { streamPrefixes: projectedStreams }
   const started = async (projectors: readonly Projector[]) => {
     const options = { eventStore: world.store, pool, projectors, filter, logger: silentLogger }
-    const running = createProjectionRunner(options)
+    const running = new ProjectionRunner(options)
     running.start()
     await running.caughtUp()
     return running

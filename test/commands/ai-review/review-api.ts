@@ -11,7 +11,7 @@ import { aiReviewChannel } from '../../../processes/ai-review/ai-review.channel.
 import type { StepResult } from '../../../engine/processes/step-run.ts'
 import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { aiReviewReadRoutes } from '../../../read-api/ai-review/routes.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -94,7 +94,7 @@ export async function openReviewApi(): Promise<ReviewApi> {
   await ensureRuntimeSchema(pool)
   const filter = { streamPrefixes: projectedStreams }
   const projectors = [aiReviewsProjector]
-  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors, runner })

@@ -14,7 +14,7 @@ import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { oauthClientsProjector } from '../../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from '../../../projections/auth/oauth-scopes.projector.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { authReadRoutes } from '../../../read-api/auth/routes.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
@@ -57,7 +57,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   await ensureRuntimeSchema(pool)
   const projectors = [oauthClientsProjector, oauthScopesProjector]
   const filter = { streamPrefixes: projectedStreams }
-  const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors, runner })

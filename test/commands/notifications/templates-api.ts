@@ -6,7 +6,7 @@ import { createCursors } from '../../../platform/http/cursors.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { notificationTemplatesProjector } from '../../../projections/notifications/notification-templates.projector.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { templateReadRoutes } from '../../../read-api/notifications/template-routes.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
@@ -44,7 +44,7 @@ export async function openTemplatesApi(): Promise<TemplatesApi> {
   await ensureRuntimeSchema(pool)
   const projectors = [notificationTemplatesProjector]
   const filter = { streamPrefixes: projectedStreams }
-  const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors, runner })

@@ -13,7 +13,7 @@ import { problem } from '../../../platform/http/problems.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { getDueDelivery, listUndelivered } from '../../../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes } from '../../../read-api/webhooks/routes.ts'
@@ -65,7 +65,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   await ensureRuntimeSchema(pool)
   const projectors = [webhookSubscriptionsProjector, webhookDeliveriesProjector]
   const filter = { streamPrefixes: projectedStreams }
-  const runner = createProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors, runner })

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { bindProcess, type ConcurrencyLimits, type StepOutcome } from '../../../engine/processes/process.ts'
 import { Workers } from '../../../engine/processes/workers.ts'
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await emptyDatabase(world.pool)
-  runner = createProjectionRunner({
+  runner = new ProjectionRunner({
     eventStore: world.store,
     pool: world.pool,
     projectors: [errands.list, farewells.list],

@@ -5,7 +5,7 @@ import { todoTable } from '../../../engine/processes/todo-tables.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { RevisionConflictError } from '../../../engine/store/errors.ts'
 import { stepCommand } from '../../../engine/processes/step-identity.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { TicketWorld } from '../projections/ticket-world.ts'
 import { filter, renamed, silentLogger, ticketFold, type TicketEvent } from '../projections/tickets.ts'
 
@@ -57,7 +57,7 @@ export const reminders: Process<ReminderDeps> = {
 
 /** Starts a runner for the list alone. Resolves when the list has caught up. */
 export async function startList({ store, pool }: Pick<TicketWorld, 'store' | 'pool'>): Promise<ProjectionRunner> {
-  const runner = createProjectionRunner({
+  const runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors: [reminders.list],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { bindProcess } from '../../../engine/processes/process.ts'
 import { Workers } from '../../../engine/processes/workers.ts'
@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await emptyDatabase(pool)
-  runner = createProjectionRunner({
+  runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors: [reminders.list, farewells.list],

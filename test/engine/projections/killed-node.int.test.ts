@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { embeddedEventStore } from 'embedded-eventstore/testing'
 import { eventually } from '../../support/eventually.ts'
@@ -13,7 +13,7 @@ describe('a runner on a node that is killed', () => {
     const pool = createPool({ url: database.url, max: 6 })
     const own = await embeddedEventStore()
     const store = await openTicketStore(own.url)
-    const runner = createProjectionRunner({
+    const runner = new ProjectionRunner({
       eventStore: store,
       pool,
       projectors: [ticketBoard, ticketCounts],

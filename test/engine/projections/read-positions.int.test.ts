@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { Fold } from '../../../engine/store/events.ts'
 import { defineEvent } from '../../../engine/store/schema.ts'
@@ -41,7 +41,7 @@ afterEach(async () => {
 })
 
 async function startRunner(): Promise<void> {
-  runner = createProjectionRunner({
+  runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors: [ticketBoard, ticketCounts],

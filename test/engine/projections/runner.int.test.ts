@@ -4,7 +4,7 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import { defineProjector, type Projector } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../engine/projections/runner-options.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
@@ -41,7 +41,7 @@ afterEach(async () => {
 })
 
 function start(projectors: readonly Projector[], options: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
-  const runner = createProjectionRunner({
+  const runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors,
@@ -297,7 +297,7 @@ describe('the projection runner', () => {
 
   it('refuses duplicate names', () => {
     expect(() =>
-      createProjectionRunner({
+      new ProjectionRunner({
         eventStore: store,
         pool,
         projectors: [ticketBoard, ticketBoard],

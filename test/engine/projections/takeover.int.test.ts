@@ -3,7 +3,7 @@ import type { Pool } from '../../../platform/database/database.ts'
 import { CheckpointLostError, partOf, writeBatch } from '../../../engine/projections/batch-writer.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../engine/projections/schema.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
@@ -33,7 +33,7 @@ function start(
   projectors: readonly Projector[],
   eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'> = store,
 ): ProjectionRunner {
-  const runner = createProjectionRunner({ eventStore, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
+  const runner = new ProjectionRunner({ eventStore, pool, projectors, filter, logger: silentLogger, heartbeatMs: 50 })
   runners.push(runner)
   runner.start()
   return runner

@@ -6,7 +6,7 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { rebuild } from '../../../engine/rebuild/rebuild.ts'
 import { defineProjector } from '../../../engine/projections/projector.ts'
 import { insertRow } from '../../../engine/projections/row-changes.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { defineEvent } from '../../../engine/store/schema.ts'
@@ -50,7 +50,7 @@ beforeEach(async () => {
   outsider = EventStoreDBClient.connectionString(node.url)
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 12 })
-  runner = createProjectionRunner({
+  runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors: [openings, ticketCounts],

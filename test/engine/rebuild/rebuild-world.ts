@@ -4,7 +4,7 @@ import type { RebuildContext } from '../../../engine/rebuild/context.ts'
 import { readCheckpoints, type StoredCheckpoint } from '../../../engine/projections/checkpoints.ts'
 import type { Projector, Row } from '../../../engine/projections/projector.ts'
 import type { ProjectionRunnerOptions } from '../../../engine/projections/runner-options.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { readRows } from '../../support/given-projector.ts'
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
@@ -59,7 +59,7 @@ export class RebuildWorld {
   }
 
   start(projectors: readonly Projector[], options: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
-    const runner = createProjectionRunner({
+    const runner = new ProjectionRunner({
       eventStore: this.store,
       pool: this.pool,
       projectors,

@@ -11,7 +11,7 @@ import { assessmentsProjector } from '../../../projections/assessments/assessmen
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
 import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { silentLogger } from '../../engine/projections/tickets.ts'
@@ -57,7 +57,7 @@ export async function openTimeline(
   const { store } = world
   const filter = { streamPrefixes: projectedStreams }
   const projectors = [...readModels, ...processes.map(({ list }) => list)]
-  const runner = createProjectionRunner({
+  const runner = new ProjectionRunner({
     eventStore: store,
     pool,
     projectors,

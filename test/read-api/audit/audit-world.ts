@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import type { DomainEvent, Fold, RecordedEvent } from '../../../engine/store/events.ts'
 import type { Access } from '../../../platform/http/shown-content.ts'
@@ -54,7 +54,7 @@ export async function openAuditWorld(): Promise<AuditWorld> {
   await ensureRuntimeSchema(pool)
   const projectors = [auditSubjectsProjector]
   const filter = { streamPrefixes: projectedStreams }
-  const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors })

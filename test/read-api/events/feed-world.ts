@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openChannels, type Channels } from '../../../contracts/events/channels.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
@@ -73,7 +73,7 @@ export async function openFeedWorld(): Promise<FeedWorld> {
   const projectors = [eventFeedProjector]
   const filter = { streamPrefixes: channelStreams.map(({ name }) => name) }
   const start = () => {
-    const started = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+    const started = new ProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
     started.start()
     return started
   }

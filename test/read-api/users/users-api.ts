@@ -23,7 +23,7 @@ import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { workflowsProjector } from '../../../projections/workflows/workflows.projector.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
 import { ReadPositions } from '../../../engine/projections/read-positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { DomainEvent } from '../../../engine/store/events.ts'
@@ -115,7 +115,7 @@ export async function openUsersApi({
   const filter = { streamPrefixes: projectedStreams }
   const projectors = [...usualReadModels, ...moreReadModels]
   const projectorNames = projectors.map(({ name }) => name)
-  const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+  const runner = new ProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
   runner.start()
   await runner.caughtUp()
   const reads = new ReadPositions({ pool, projectors, runner })

@@ -9,7 +9,7 @@ import { readModels } from '../../../projections/registry.ts'
 import { emptyCopy } from '../../../engine/rebuild/copies.ts'
 import { fill } from '../../../engine/rebuild/fill.ts'
 import type { Position } from '../../../platform/kit/positions.ts'
-import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { openEventStore } from '../../../engine/store/event-store.ts'
@@ -30,7 +30,7 @@ export async function compareWithRebuild(stage: Stage): Promise<Checked> {
   const { eventStore, close } = await openOriginal(stage)
   const pool = createPool({ url, max: 10, name: 'rebuilt', logger })
   await ensureRuntimeSchema(pool)
-  const runner = createProjectionRunner({
+  const runner = new ProjectionRunner({
     eventStore,
     pool,
     projectors,
