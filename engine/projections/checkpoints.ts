@@ -112,15 +112,6 @@ export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Pr
   return new Set(rows.map(({ name }) => name))
 }
 
-/** Stops a projector on every instance until `requestResume`. False if the name is unknown. */
-export async function requestStop(pool: Pool, name: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `update runtime.projectors set status = 'stopped', updated_at = clock_timestamp() where name = $1`,
-    [name],
-  )
-  return rowCount === 1
-}
-
 /** Assignments that clear an earlier failure. */
 export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
   failed_prepare = null, failed_reason = null`

@@ -5,15 +5,7 @@ import { inSpansOf, noTracer } from '../../platform/kit/tracing.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../store/errors.ts'
 import { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
-import {
-  beat,
-  failureOf,
-  markCaughtUp,
-  requestResume,
-  requestStop,
-  type ProjectionFailure,
-  type Wanted,
-} from './checkpoints.ts'
+import { beat, failureOf, markCaughtUp, type ProjectionFailure, type Wanted } from './checkpoints.ts'
 import { databaseFailure } from './database-errors.ts'
 import { isSkipped, tracedWork, type Member } from './feed.ts'
 import type { JoinedOptions } from './joined-writes.ts'
@@ -138,21 +130,6 @@ export class ProjectionRunner {
       if (this.#closing.signal.aborted) throw new Error('the projection runner was closed')
       await pause(pollMs, this.#closing.signal)
     }
-  }
-
-  /** Stops a projector on all instances until it is resumed. False if no instance has ever run it. */
-  async stop(name: string): Promise<boolean> {
-    const isKnown = await requestStop(this.#options.pool, name)
-    await this.#oneAtATime(() => this.#look())
-    await within(stopMs, this.#readings.written())
-    return isKnown
-  }
-
-  /** Lets a stopped or failed projector continue from its checkpoint. False if it is neither. */
-  async resume(name: string): Promise<boolean> {
-    const resumed = await requestResume(this.#options.pool, name)
-    await this.#oneAtATime(() => this.#look())
-    return resumed !== undefined
   }
 
   /** Calls the listener after the commit of each batch. Returns a function that removes the listener. */

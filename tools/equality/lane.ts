@@ -1,5 +1,5 @@
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import { requestResume, requestStop } from '../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../engine/projections/checkpoints.ts'
 import type { Projector } from '../../engine/projections/projector.ts'
 import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { startOfLog } from '../../platform/kit/positions.ts'
@@ -122,7 +122,7 @@ export class Lane {
   async #stop(index: number): Promise<string> {
     const names = [...this.#live.values()].map(({ name }) => name)
     const name = names[index % names.length] ?? ''
-    await requestStop(this.#pool, name)
+    await this.#pool.query(`update runtime.projectors set status = 'stopped' where name = $1`, [name])
     return name
   }
 

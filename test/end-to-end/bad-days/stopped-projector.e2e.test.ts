@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
+import { requestResume } from '../../../engine/projections/checkpoints.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import type { RunningPlatform } from '../../../app/up.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
@@ -16,7 +18,9 @@ import {
   type ConsentTerms,
   type Photograph,
 } from '../../support/main-job.ts'
+import { eventually } from '../../support/eventually.ts'
 import { waitFor } from '../../support/platform.ts'
+import { stopProjector } from '../../support/stopped-projectors.ts'
 import type { TestProvider } from '../../support/provider.ts'
 
 const projector = 'consent_records'
@@ -26,6 +30,7 @@ let given: InProcessPlatform
 let platform: RunningPlatform
 let provider: TestProvider
 let api: ApiClient
+let pool: Pool
 let terms: ConsentTerms
 
 beforeAll(async () => {
@@ -34,6 +39,7 @@ beforeAll(async () => {
     READ_YOUR_WRITES_MS: String(readYourWritesMs),
   })
   ;({ platform, provider, api, terms } = given)
+  pool = createPool({ url: given.databaseUrl, max: 1 })
 })
 
 afterEach(async () => {
@@ -41,14 +47,22 @@ afterEach(async () => {
   await provider.reset()
 })
 
-afterAll(() => given.close())
+afterAll(async () => {
+  await pool.end()
+  await given.close()
+})
 
 async function stop(): Promise<void> {
-  expect(await platform.runner?.stop(projector)).toBe(true)
+  const { runner } = platform
+  if (runner === undefined) throw new TypeError('the platform runs no projector')
+  await stopProjector(runner, pool, projector)
 }
 
 async function resume(): Promise<void> {
-  await platform.runner?.resume(projector)
+  if ((await requestResume(pool, projector)) === undefined) return
+  await eventually(() =>
+    expect(platform.runner?.status().find(({ name }) => name === projector)?.state).not.toBe('stopped'),
+  )
   await platform.caughtUp()
 }
 

@@ -13,6 +13,8 @@ import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../pr
 import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.ts'
 import { appendRenaming, reminders, startList, type ReminderDeps } from './reminders.ts'
 import { eventually } from '../../support/eventually.ts'
+import { stopProjector } from '../../support/stopped-projectors.ts'
+import { requestResume } from '../../../engine/projections/checkpoints.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -82,7 +84,7 @@ describe('workers', () => {
 
   it('claim nothing from a list of another version, and forget none of its claims', async () => {
     runner = await startList(world)
-    await runner.stop(reminders.list.name)
+    await stopProjector(runner, pool, reminders.list.name)
     await pool.query(
       `insert into reminder_list.todo (key, step, due_at, payload) values ('other', 'rename', '2020-01-01', '{}')`,
     )
@@ -149,7 +151,7 @@ describe('workers', () => {
     const listeners = new Listeners()
     startWorkers(deps, { pollMs: 200, listeners })
     await eventually(() => expect(listeners.mayBeOthers()).toBe(false))
-    await runner.stop(reminders.list.name)
+    await stopProjector(runner, pool, reminders.list.name)
     const key = fresh()
     await pool.query(
       `insert into reminder_list.todo (key, step, due_at, payload) values ($1, 'rename', '2020-01-01', '{}')`,
@@ -157,7 +159,7 @@ describe('workers', () => {
     )
     await sleep(500)
     expect(deps.calls).toEqual([])
-    await runner.resume(reminders.list.name)
+    await requestResume(pool, reminders.list.name)
     await eventually(() => expect(deps.calls).toEqual([key]))
   })
 
@@ -439,7 +441,7 @@ describe('workers', () => {
 
   it('forget the claim of an instance whose clock was ahead, when the list has removed its row', async () => {
     runner = await startList(world)
-    await runner.stop(reminders.list.name)
+    await stopProjector(runner, pool, reminders.list.name)
     await pool.query(
       `insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`,
     )

@@ -22,6 +22,7 @@ import {
 } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 import { eventually } from '../../support/eventually.ts'
+import { stopProjector } from '../../support/stopped-projectors.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -92,7 +93,7 @@ describe.each([true, false])('reading one’s own writes, runner in the same pro
   it('does not wait for stopped and failed projectors, nor for one that never ran', async () => {
     await startRunner()
     const positions = reader({ isInProcess })
-    await runner.stop('ticket_board')
+    await stopProjector(runner, pool, 'ticket_board')
     nextTicket += 1
     const { position } = await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
     const outcome = await positions.waitFor(position, ['ticket_board', 'ticket_counts', 'nobody'], 60_000)
@@ -132,7 +133,7 @@ describe('the head that a consent check requires', () => {
 
   it('is never passed by a projector that is stopped before it', async () => {
     await startRunner()
-    await runner.stop('ticket_counts')
+    await stopProjector(runner, pool, 'ticket_counts')
     nextTicket += 1
     await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)))
     expect(await reader({ isInProcess: true }).requireHead(head, 'ticket_counts', 100)).toBe(false)

@@ -24,6 +24,7 @@ import {
 } from './tickets.ts'
 import { openTicketWorld, type TicketWorld } from './ticket-world.ts'
 import { eventually } from '../../support/eventually.ts'
+import { stopProjector } from '../../support/stopped-projectors.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -210,7 +211,7 @@ describe('the projection runner', () => {
     const ticket = fresh()
     const runner = start([ticketCounts])
     await runner.caughtUp()
-    expect(await runner.stop('ticket_counts')).toBe(true)
+    await stopProjector(runner, pool, 'ticket_counts')
     expect(runner.status()[0]?.state).toBe('stopped')
     await say(store, `ticket-${ticket}`, opened(ticket))
     await runner.close()
@@ -221,7 +222,6 @@ describe('the projection runner', () => {
     expect(await seen()).toBe(0)
     await pool.query(`update runtime.projectors set status = 'running' where name = 'ticket_counts'`)
     await eventually(async () => expect(await seen()).toBe(1))
-    expect(await runner.stop('unknown')).toBe(false)
   })
 
   it('drops and refills a read model whose version has changed', async () => {

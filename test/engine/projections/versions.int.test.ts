@@ -5,10 +5,11 @@ import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { defineProjector, type Projector } from '../../../engine/projections/projector.ts'
 import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import { AdvisoryLocks } from '../../../platform/database/advisory-locks.ts'
-import { requestStop } from '../../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../../engine/projections/checkpoints.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { eventually } from '../../support/eventually.ts'
+import { requestStop, stopProjector } from '../../support/stopped-projectors.ts'
 import { RebuildWorld } from '../rebuild/rebuild-world.ts'
 import {
   filter,
@@ -184,7 +185,7 @@ describe('a newer version of a projector', () => {
     await newer.caughtUp()
     expect([newer.isCaughtUp(), older.isCaughtUp()]).toEqual([false, true])
     isMended = true
-    expect(await newer.resume('ticket_board')).toBe(true)
+    expect(await requestResume(world.pool, 'ticket_board')).toBeDefined()
     await eventually(async () => expect((await world.titles(picky))[bad]).toBe('v2 older goes on'))
     await eventually(() => expect(newer.status()[0]?.state).toBe('live'))
   })
@@ -199,7 +200,7 @@ describe('a newer version of a projector', () => {
         },
       },
     })
-    const first = world.start([picky])
+    const first = world.start([picky, ticketCounts])
     await eventually(() => expect(first.status()[0]?.state).toBe('failed'))
     const gate = Promise.withResolvers<void>()
     const readLog: EventStore['readLog'] = async function* (read) {
@@ -213,7 +214,11 @@ describe('a newer version of a projector', () => {
       expect(await world.stored('ticket_board__next')).toMatchObject({ status: 'rebuilding' }),
     )
     // There is nothing to resume. But the first instance looks at the copies.
-    expect(await first.resume('ticket_board')).toBe(false)
+    expect(await requestResume(world.pool, 'ticket_board')).toBeUndefined()
+    for (let beats = 0; beats < 2; beats += 1) {
+      await world.pool.query(`update runtime.projectors set heartbeat_at = null where name = 'ticket_counts'`)
+      await eventually(async () => expect((await world.stored('ticket_counts'))?.heartbeatAgeMs).not.toBeNull())
+    }
     expect(first.status()[0]?.state).toBe('failed')
     gate.resolve()
     await eventually(() => expect(second.status()[0]?.state).toBe('failed'))
@@ -301,7 +306,7 @@ describe('a newer version of a projector', () => {
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'older goes on'))
     await eventually(async () => expect((await world.titles(board(1)))[ticket]).toBe('v1 older goes on'))
     expect([newer.status()[0]?.state, await tables(), error.mock.calls.length]).toEqual(['failed', 0, 1])
-    expect(await newer.resume('ticket_board')).toBe(true)
+    expect(await requestResume(world.pool, 'ticket_board')).toBeDefined()
     await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 older goes on'))
     await eventually(() => expect(older.status()[0]?.state).toBe('standby'))
   })
@@ -321,10 +326,10 @@ describe('a newer version of a projector', () => {
     }
     const newer = world.start([board(2)], { skips })
     await eventually(() => expect(begun).toBe(1))
-    await newer.stop('ticket_board')
-    await eventually(() => expect(newer.status()[0]?.state).toBe('standby'))
-    expect(await newer.resume('ticket_board')).toBe(true)
-    for (let look = 0; look < 20; look += 1) await world.stored('ticket_board')
+    await stopProjector(newer, world.pool, 'ticket_board')
+    expect(newer.status()[0]?.state).toBe('standby')
+    expect(await requestResume(world.pool, 'ticket_board')).toBeDefined()
+    await eventually(() => expect(newer.status()[0]?.state).toBe('catching-up'))
     gate.resolve()
     await newer.caughtUp()
     await eventually(async () =>
@@ -340,7 +345,7 @@ describe('a newer version of a projector', () => {
     await newer.caughtUp()
     expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'stopped' })
     expect(await world.copies('ticket_board')).toEqual([])
-    expect(await newer.resume('ticket_board')).toBe(true)
+    expect(await requestResume(world.pool, 'ticket_board')).toBeDefined()
     await eventually(async () =>
       expect(await world.stored('ticket_board')).toMatchObject({ version: 2, status: 'running' }),
     )

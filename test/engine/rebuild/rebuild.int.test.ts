@@ -5,7 +5,6 @@ import type { RebuildProgress } from '../../../engine/rebuild/context.ts'
 import { copyNames, emptyCopy, type Copy } from '../../../engine/rebuild/copies.ts'
 import { analyze, fill } from '../../../engine/rebuild/fill.ts'
 import { rebuild } from '../../../engine/rebuild/rebuild.ts'
-import { requestStop } from '../../../engine/projections/checkpoints.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
@@ -23,6 +22,7 @@ import {
   type TicketEvent,
 } from '../projections/tickets.ts'
 import { eventually } from '../../support/eventually.ts'
+import { requestStop, stopProjector } from '../../support/stopped-projectors.ts'
 import { RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
@@ -103,7 +103,7 @@ describe('a rebuild', () => {
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard, ticketCounts])
     await runner.caughtUp()
-    await runner.stop('ticket_counts')
+    await stopProjector(runner, world.pool, 'ticket_counts')
     const at = (await world.stored('ticket_counts'))?.position
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'later'))
     await eventually(async () => expect((await world.titles(ticketBoard))[ticket]).toBe('later'))

@@ -10,12 +10,13 @@ import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.pr
 import { assessmentsProjector } from '../../../projections/assessments/assessments.projector.ts'
 import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import type { Projector } from '../../../engine/projections/projector.ts'
-import { readCheckpoints } from '../../../engine/projections/checkpoints.ts'
+import { readCheckpoints, requestResume } from '../../../engine/projections/checkpoints.ts'
 import { ProjectionRunner } from '../../../engine/projections/runner.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { silentLogger } from '../../engine/projections/tickets.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
+import { stopProjector } from '../../support/stopped-projectors.ts'
 
 export interface TimelineOptions {
   readonly deps?: ProcessDependencies
@@ -67,7 +68,7 @@ export async function openTimeline(
   })
   runner.start()
   await runner.caughtUp()
-  for (const name of stopped) await runner.stop(name)
+  for (const name of stopped) await stopProjector(runner, pool, name)
   const relays = channels.map((channel) => ({
     sources: channel.sources,
     relay: createRelay({ eventStore: store, channel, logger: silentLogger, deps }),
@@ -153,7 +154,7 @@ export async function openTimeline(
     runOut: (seconds) => run(seconds, true),
     resume: async (projector) => {
       halted.delete(projector)
-      await runner.resume(projector)
+      await requestResume(pool, projector)
     },
     close: async () => {
       await workers.close(200)
