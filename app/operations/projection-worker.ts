@@ -1,4 +1,4 @@
-import { requestResume } from '../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../engine/rebuild/resume.ts'
 import { RebuildRefusedError, type RebuildContext } from '../../engine/rebuild/context.ts'
 import { copyNames } from '../../engine/rebuild/copies.ts'
 import { rebuild, verify, type Unable } from '../../engine/rebuild/rebuild.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { requestResume, type Resumed } from '../../engine/projections/checkpoints.ts'
+import { requestResume, type Resumed } from '../../engine/rebuild/resume.ts'
 import { pause } from '../../platform/kit/backoff.ts'
 import { noRoomText } from './list.ts'
 import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './known-projectors.ts'

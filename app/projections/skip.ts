@@ -3,7 +3,9 @@ import { v5 } from 'uuid'
 import { execute } from '../../engine/commands/execute.ts'
 import { skipEvent } from '../../commands/projections/skip-event.ts'
 import { OperatorLocks } from '../../engine/rebuild/operator-locks.ts'
-import { nextCopyOf, requestResume, type ProjectionFailure } from '../../engine/projections/checkpoints.ts'
+import { copyNames } from '../../engine/rebuild/copies.ts'
+import { requestResume } from '../../engine/rebuild/resume.ts'
+import type { ProjectionFailure } from '../../engine/projections/checkpoints.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { formatPosition, type Position } from '../../platform/kit/positions.ts'
@@ -86,7 +88,7 @@ async function lockedFailure(
      where p.status = 'failed' and p.failed_commit = $3::numeric and p.failed_prepare = $4::numeric
        and (p.name = $1 or (p.name = $2 and p.version > (select x.version from runtime.projectors x where x.name = $1)))
      order by p.name for update of p`,
-    [name, nextCopyOf(name), commit.toString(), prepare.toString()],
+    [name, copyNames(name).next, commit.toString(), prepare.toString()],
   )
   return rows[0]
 }

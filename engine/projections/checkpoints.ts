@@ -1,4 +1,4 @@
-import type { Pool, PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
 import { categoryOf } from '../store/catalogue.ts'
 import type { EventHead } from '../store/errors.ts'
@@ -115,39 +115,6 @@ export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Pr
 /** Assignments that clear an earlier failure. */
 export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
   failed_prepare = null, failed_reason = null`
-
-/** A resumed projector. */
-export interface Resumed {
-  readonly isServing: boolean
-  /** Version of the copy that a newer program could not fill. The program now fills it again. */
-  readonly nextVersion: number | undefined
-}
-
-/**
- * Lets a stopped or failed projector continue after its checkpoint. If the fill of a copy for another version or other
- * tables has failed, deletes its row, so the next fill starts empty. Undefined if nothing was stopped or failed.
- */
-export async function requestResume(database: Pool | PoolClient, name: string): Promise<Resumed | undefined> {
-  const { rows } = await database.query<{ is_serving: boolean; next_version: number | null }>(
-    `with next as (
-       delete from runtime.projectors n using runtime.projectors x
-       where n.name = $2 and n.status = 'failed' and x.name = $1 and (n.version <> x.version or n.shape <> x.shape) returning n.version
-     ), serving as (
-       update runtime.projectors set status = 'rebuilding', updated_at = clock_timestamp(), ${withoutFailure}
-       where name = $1 and status in ('stopped', 'failed') returning name
-     )
-     select exists (select from serving) as is_serving, (select version from next) as next_version`,
-    [name, nextCopyOf(name)],
-  )
-  const [row] = rows
-  if (row === undefined || (!row.is_serving && row.next_version === null)) return undefined
-  return { isServing: row.is_serving, nextVersion: row.next_version ?? undefined }
-}
-
-/** Name of the copy that is filled to replace a read model. */
-export function nextCopyOf(name: string): string {
-  return `${name}__next`
-}
 
 /** False if another copy serves now, or if the checkpoint has passed the event. Then nothing is recorded. */
 export async function recordFailure(

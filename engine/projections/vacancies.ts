@@ -1,7 +1,8 @@
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { AdvisoryLocks } from '../../platform/database/advisory-locks.ts'
+import { copyNames } from '../rebuild/copies.ts'
 import { operatorLock } from '../rebuild/operator-locks.ts'
-import { nextCopyOf, readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
+import { readCheckpoints, type StoredCheckpoint } from './checkpoints.ts'
 import { fitOf } from './schema.ts'
 import type { ProjectorRun } from './projector-run.ts'
 
@@ -22,12 +23,12 @@ export async function takeVacant(runs: readonly ProjectorRun[], surroundings: Su
   const { locks } = surroundings
   const idle = runs.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')
   if (idle.length === 0) return []
-  const names = idle.flatMap(({ projector: { name } }) => [name, nextCopyOf(name)])
+  const names = idle.flatMap(({ projector: { name } }) => [name, copyNames(name).next])
   const stored = await readCheckpoints(locks, names)
   const taken: ProjectorRun[] = []
   for (const run of idle) {
     const { name } = run.projector
-    await reconsider(run, surroundings, stored.get(name), stored.get(nextCopyOf(name)))
+    await reconsider(run, surroundings, stored.get(name), stored.get(copyNames(name).next))
     if (isOccupied(run)) continue
     if (await mayRun(run, surroundings, stored.get(name))) taken.push(run)
     else if (!isOccupied(run)) run.state = 'standby'

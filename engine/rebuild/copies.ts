@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { type ProjectionFailure, type StoredStatus, nextCopyOf, readCheckpoints } from '../projections/checkpoints.ts'
+import { type ProjectionFailure, type StoredStatus, readCheckpoints } from '../projections/checkpoints.ts'
 import type { Member } from '../projections/feed.ts'
 import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
@@ -10,7 +10,8 @@ import type { RebuildContext } from './context.ts'
 
 /** The possible copies of a read model besides the serving one: schemas and rows of `runtime.projectors`. */
 export function copyNames(name: string) {
-  return { next: nextCopyOf(name), previous: `${name}__previous`, check: `${name}__check`, dropped: `${name}__dropped` }
+  const copy = (kind: string) => `${name}__${kind}`
+  return { next: copy('next'), previous: copy('previous'), check: copy('check'), dropped: copy('dropped') }
 }
 
 /** A copy during its fill. */

@@ -1,5 +1,5 @@
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import { requestResume } from '../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../engine/rebuild/resume.ts'
 import type { Projector } from '../../engine/projections/projector.ts'
 import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { startOfLog } from '../../platform/kit/positions.ts'

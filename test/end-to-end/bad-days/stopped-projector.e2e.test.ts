@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
-import { requestResume } from '../../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../../engine/rebuild/resume.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { ApiClient } from '../../support/raw-api.ts'
 import type { RunningPlatform } from '../../../app/up.ts'

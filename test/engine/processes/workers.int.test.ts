@@ -14,7 +14,7 @@ import { openTicketWorld, type TicketWorld } from '../projections/ticket-world.t
 import { appendRenaming, reminders, startList, type ReminderDeps } from './reminders.ts'
 import { eventually } from '../../support/eventually.ts'
 import { stopProjector } from '../../support/stopped-projectors.ts'
-import { requestResume } from '../../../engine/projections/checkpoints.ts'
+import { requestResume } from '../../../engine/rebuild/resume.ts'
 
 let world: TicketWorld
 let store: EventStore
