@@ -99,10 +99,7 @@ async function attempted<State, Open extends State, Event extends DomainEvent, A
   return { state, outcome }
 }
 
-/**
- * The reads before a call may have waited for the event store. The next run has the whole time again.
- * @throws TooLateForCallError so that the next run comes after a pause that grows, and the log shows it
- */
+/** @throws TooLateForCallError so that the next run, which has the whole time again, comes after a pause that grows */
 export function requireTime({ hasTime }: Pick<StepContext, 'hasTime'>): void {
   if (!hasTime()) throw new TooLateForCallError()
 }

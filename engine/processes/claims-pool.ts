@@ -1,9 +1,8 @@
 import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
- * Connections for claims alone. A connection plans each statement once, for tables of any size, so it always reads in
- * the order of an index. Otherwise Postgres would plan each claim anew. It expects short queues for most concurrency
- * keys, so it would sort all due rows of a long queue. The planning alone would take longer than a claim.
+ * Connections for claims alone. A connection plans each statement once, so that it always reads in the order of an
+ * index. Planned anew, which takes longer than a claim, it would sort all due rows of a long queue.
  *
  * A claim passes over the rows that fail by a hash table of their claims. Above `work_mem`, Postgres would read all these
  * claims again for each of the rows. With 100,000 of them, a claim would end at its time limit, and nothing would be

@@ -70,8 +70,8 @@ const failureColumns = [
   .join(', ')
 
 /**
- * The claims of one process: which worker is at which row of its to-do list. They are outside the schema of the list,
- * so they outlive a list that is filled again. A list of another version is left alone: its rows may mean other things.
+ * Which worker is at which row of the list of a process. Claims outlive a list that is filled again. A list of another
+ * version is left alone: its rows may mean other things.
  */
 export class Claims {
   readonly #pool: Pick<Pool, 'query'>
@@ -104,10 +104,7 @@ export class Claims {
     return rowCount === 1
   }
 
-  /**
-   * Takes up to `limit` due rows, up to `failing` of those that fail. With quotas, the list has concurrency keys, and no
-   * key gets more than its quota.
-   */
+  /** Takes up to `limit` due rows, up to `failing` of those that fail. With quotas, the list has concurrency keys. */
   async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas, failing = limit): Promise<Claimed[]> {
     const statement = claimStatement(this.#todo, quotas !== undefined)
     const values = this.#values(now, quotas ?? withoutKeys(limit))

@@ -19,10 +19,7 @@ export interface Todo<Payload = object> {
   readonly dueAt: Date
   readonly payload: Payload
   readonly cause: Cause
-  /**
-   * The command of an append that follows from this row alone. The name is `<process>.<step>`, or a finer one if a step
-   * appends several times. If one event makes rows due for several records, the append needs the key as well.
-   */
+  /** The command of an append that follows from this row alone. Name and key: see `step-identity.ts`. */
   command(name: string, key?: string): CommandContext
   /** The command that opens an attempt. It is new on each call. */
   attempt(): CommandContext

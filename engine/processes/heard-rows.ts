@@ -8,7 +8,6 @@ const soonMs = 10_000
 const mostSoon = 10_000
 
 type RowKey = Pick<TodoRow, 'key' | 'step'>
-/** What a batch did to a row. */
 type News = Pick<RowNews, 'dueMs' | 'position'>
 
 /** A row that this worker has claimed. Until its list contains what the step appended, it is not due again. */
@@ -20,10 +19,7 @@ interface Held {
   news?: News
 }
 
-/**
- * What a worker knows in memory of the rows of its list: from its steps, from the batches of this instance, and from its
- * last question to the database.
- */
+/** What a worker knows of the rows of its list: from its steps, the batches of this instance, and its last question. */
 export class HeardRows {
   readonly #soon = new Map<string, number>()
   readonly #held = new Map<string, Held>()

@@ -20,10 +20,7 @@ import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 export interface WorkerSettings {
   readonly now: () => Date
   readonly random: () => number
-  /**
-   * Milliseconds after which a worker looks for rows without news. While this instance fills the list and no other
-   * instance listens, it looks every 15 seconds.
-   */
+  /** Milliseconds after which a worker looks for rows without news, unless it hears of every new row. */
   readonly pollMs: number
   readonly stepTimeoutMs: number
   /** Longer than the time limit, at most 60,000. */
@@ -46,21 +43,15 @@ interface ProcessWorkerOptions extends WorkerSettings {
   readonly aborting: AbortSignal
 }
 
-/**
- * Milliseconds between two claims. One claim serves all wake-ups within this time. After a quiet time, the first
- * wake-up starts a claim at once.
- */
+/** Milliseconds between two claims. One claim serves all wake-ups within this time. */
 const gatherMs = 10
 /** Milliseconds without news after a claim until the worker reads when the next row is due. */
 const quietMs = 20
-/**
- * Pauses between two checks whether the list is filled. At a start all workers check at the same time, and the process
- * is busy.
- */
+/** Between two checks whether the list is filled. At a start all workers check at once, and the process is busy. */
 const firstLook = { firstMs: 25, mostMs: 200 }
 /** Milliseconds between two sweeps of forgotten claims, while there are claims. */
 const sweepMs = 5_000
-/** A part of `pollMs`: claims whose rows are done are given back together after this time, unless something is due before. */
+/** A part of `pollMs`: so long claims of done rows wait to be given back together. */
 const giveBackPart = 1 / 4
 /** Milliseconds between two claims without news in an instance that hears of every new row. */
 const seldomMs = 15_000
@@ -358,7 +349,7 @@ export class ProcessWorker implements BudgetMember {
   }
 }
 
-/** A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well. */
+/** If a step throws, other rows of the same key are likely to throw as well. */
 function verdictOf(result: StepResult): ReceiverVerdict {
   if ('error' in result) return { health: 'bad' }
   return result.kind === 'wait' ? {} : result

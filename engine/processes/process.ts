@@ -16,27 +16,18 @@ export interface StepContext {
   readonly signal: AbortSignal
   /** Whether half of the step's time is left. A call that begins later may be cut off without an outcome. */
   readonly hasTime: () => boolean
-  /**
-   * A step that has time may make its next call in the same run, and record it with the outcome of the call before.
-   * Otherwise it ends after each call, and continues.
-   */
+  /** A step that has time may make its next call in the same run. Otherwise it ends after each call, and continues. */
   readonly mayCallAgain?: boolean
   /** RFC 3339: the end of the lease, for the event that opens an attempt. */
   readonly leaseUntil: string
-  /**
-   * RFC 3339: ends of leases of earlier runs of this instance at this row. Those runs have died, so an attempt with such
-   * a lease is over. Its outcome is unknown.
-   */
+  /** RFC 3339: ends of leases of dead runs of this instance. An attempt with such a lease is over, its outcome unknown. */
   readonly endedLeases: readonly string[]
 }
 
 /** `good`: the receiver accepted the call. `bad`: it answered otherwise. `unreachable`: it did not answer. */
 export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
 
-/**
- * The result of a step for the receiver of its row. The receiver asked for a pause of `pauseMs`, or its circuit is open.
- * A receiver that is unreachable several times in a row pauses by itself.
- */
+/** The result of a step for the receiver of its row. `pauseMs`: it asked for a pause, or its circuit is open. */
 export interface ReceiverVerdict {
   readonly health?: ReceiverHealth | undefined
   readonly pauseMs?: number | undefined

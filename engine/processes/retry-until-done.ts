@@ -4,7 +4,7 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 const backoff = { firstMs: 200, mostMs: 5_000 }
 const sayAgainAfterMs = 60_000
 
-/** When each log last got the warning. All workers of a process write to one log, and need the same servers. */
+/** When each log last got the warning. */
 const saidAt = new WeakMap<Logger, number>()
 
 /**

@@ -39,7 +39,7 @@ interface RunningStep extends Cause {
 }
 
 interface StepCause extends RunningStep {
-  /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
+  /** `<process>.<step>`, or a finer name if a step appends several times. */
   readonly name: string
   /** The record of the row. Set if one event makes a step due for several records, because each append needs its own id. */
   readonly key?: string | undefined
@@ -74,10 +74,7 @@ export function outcomeCommand(attempt: CommandContext): CommandContext {
   return { ...attempt, commandId: v5('outcome', attempt.commandId), causationId: attempt.commandId }
 }
 
-/**
- * A UUID v7 that follows from its cause: the instant of the cause, then a hash of the name. A step that runs twice gets
- * the same id.
- */
+/** A UUID v7 that follows from its cause: its instant, then a hash of the name. A step that runs twice gets the same id. */
 export function derivedV7(name: string, at: Date): string {
   const random = new Uint8Array(createHash('sha256').update(name).digest().subarray(0, 16))
   return v7({ msecs: at.getTime(), random })

@@ -60,7 +60,7 @@ export interface RowNews {
   readonly position: Position
 }
 
-/** What a batch did to a list; `unknown` if the database alone knows. */
+/** `unknown`: the database alone knows. */
 export type ListNews = readonly RowNews[] | 'unknown'
 
 /** What a batch did to each list. */

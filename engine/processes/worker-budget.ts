@@ -22,10 +22,7 @@ export class WorkerBudget {
     this.#members.push(member)
   }
 
-  /**
-   * How many more steps a process may begin. Half of an equal quota stays free for each of the others, so a process
-   * whose steps all hang never holds up another one.
-   */
+  /** How many more steps a process may begin. Half of an equal quota stays free for each of the others. */
   roomFor(member: BudgetMember): number {
     const kept = Math.max(1, Math.floor(this.#workers / this.#members.length / 2))
     let free = this.#workers
@@ -39,9 +36,7 @@ export class WorkerBudget {
     return Math.max(least, free - keptForOthers)
   }
 
-  /**
-   * A step has ended, or a claim found fewer rows. Wakes all, first the process with the fewest steps: it claims first.
-   */
+  /** There is room. Wakes all, first the process with the fewest steps: it claims first. */
   freed(): void {
     for (const member of this.#members.toSorted((one, other) => one.inHand - other.inHand)) member.wakeUp()
   }

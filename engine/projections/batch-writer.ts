@@ -77,10 +77,7 @@ export async function writeBatch(
 export interface WriteOptions extends JoinedOptions {
   /** A crash of the database may lose the last of these writes, rows and checkpoint together. */
   readonly isLossHarmless?: boolean
-  /**
-   * Ids of the copies of the last write, by projector, kept between writes. Without it, each write takes several
-   * statements.
-   */
+  /** Ids of the copies of the last write, by projector, kept between writes. Without it, nothing is joined. */
   readonly copies?: Map<string, string> | undefined
 }
 
@@ -117,10 +114,7 @@ async function moveCheckpoints(
   throw new CheckpointLostError(names.filter((name) => !moved.has(name)))
 }
 
-/**
- * Returns the number of written rows. Only statements that read no table are prepared. A connection keeps the plan for
- * the table size at that time. A plan for empty tables scans them whole once they have grown.
- */
+/** Returns the number of written rows. A prepared statement that reads would keep its plan for an empty table. */
 async function run(
   client: Pick<PoolClient, 'query'>,
   { table, statement: { text, columns, expected, reads }, parameters }: Write,

@@ -26,9 +26,7 @@ export function isTimedOut(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '57014'
 }
 
-/**
- * Why an event could not be projected, without its values: our own rule, Postgres' code and place, or class and line.
- */
+/** Why an event could not be projected, without its values. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RowConflictError) return error.message
   if (error instanceof DatabaseError) {

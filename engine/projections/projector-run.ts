@@ -28,10 +28,7 @@ export function isBehind({ state, member, upgrading }: ProjectorRun): boolean {
   return upgrading !== undefined || state === 'catching-up' || (state === 'standby' && member !== undefined)
 }
 
-/**
- * Whether this instance writes the projector, now or soon. False while a copy of another version or with other tables
- * serves.
- */
+/** Whether this instance writes the projector, now or soon. False while a copy of another version or tables serves. */
 export function isWrittenHere({ upgrading, hasFailedUpgrade }: ProjectorRun): boolean {
   return upgrading === undefined && !hasFailedUpgrade
 }

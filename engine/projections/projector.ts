@@ -15,10 +15,7 @@ export type ColumnType =
   | 'timestamptz'
   | 'jsonb'
   | 'bytea'
-/**
- * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both are types for the compiler only.
- * They are not part of the stored shape.
- */
+/** `values`: the texts of a text column. `schema`: the values of a jsonb column. Neither is part of the stored shape. */
 export type Column =
   | ColumnType
   | {
@@ -56,10 +53,7 @@ export interface Table {
 
 export type Row = Readonly<Record<string, unknown>>
 
-/**
- * A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. `uuid` is a
- * name-based UUID of version 8 from SHA-256, as `deliveryIdOf` makes it (decision 0020).
- */
+/** What an `insert-select` writes for a lookup row. `uuid` is named, of version 8, as `deliveryIdOf` makes it (decision 0020). */
 export type Expression =
   | { readonly column: string }
   | { readonly value: unknown }
@@ -230,11 +224,9 @@ export type WhereOf<T extends Table> = {
 }
 
 /**
- * Writes one row into `table` for each matching row of the lookup table `from`. The lookup table belongs to the same
- * projector, and contains what the events before this one have written. Without a match it writes nothing. An existing
- * row stops the projector; `existing: 'replace'` replaces it. `isOfEvent` declares that the key contains the id of the
- * event, so no earlier event has written these rows. All such inserts of a batch are then one statement, before the
- * changes by key.
+ * Writes one row into `table` for each matching row of the lookup table `from`, which contains what the events before
+ * this one have written. `isOfEvent` declares that the key contains the id of the event, so no earlier event has written
+ * these rows. All such inserts of a batch are then one statement, before the changes by key.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,

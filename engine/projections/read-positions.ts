@@ -12,10 +12,7 @@ export interface ReadPositionsOptions {
   readonly pool: Pool
   /** The read models that this program declares. */
   readonly projectors: readonly Projector[]
-  /**
-   * A runner in this process reports its batches in memory. Without one, the checkpoints are polled while a caller
-   * waits.
-   */
+  /** It reports its batches in memory. Without it, the checkpoints are polled while a caller waits. */
   readonly runner?: Pick<ProjectionRunner, 'onAdvance' | 'hurry'>
   /** A projector is not waited for if its instance has been silent for this long, in milliseconds. Default 5,000. */
   readonly silenceMs?: number
@@ -24,10 +21,7 @@ export interface ReadPositionsOptions {
 interface ReadOutcome {
   /** Every projector has passed the position. */
   readonly caughtUp: boolean
-  /**
-   * Milliseconds since the slowest remaining projector last moved, for `X-Projection-Lag-Ms`. Absent if all have
-   * passed.
-   */
+  /** Milliseconds since the slowest remaining projector last moved. Absent if all have passed. */
   readonly lagMs?: number
 }
 

@@ -202,10 +202,7 @@ function removedRow(values: Row, found: FoldedRow | undefined): FoldedRow {
   return { before: found?.before ?? 'any', after: 'gone', values }
 }
 
-/**
- * Refuses columns that the table does not have. Converts values that JSON cannot hold into text that Postgres reads
- * exactly.
- */
+/** Refuses columns that the table does not have. Postgres reads a bigint from its text. */
 function storableRow(table: Table, values: Row): Row {
   const row: Record<string, unknown> = {}
   for (const name in values) {

@@ -55,8 +55,7 @@ export class RowsStep {
   }
 
   /**
-   * Whether a change of this row may run before the removals. It may if no removal matches the row, before or after the
-   * change. If earlier events of the batch did not write the row, only its key is known.
+   * Whether a change may run before the removals: none may match the row, before or after the change.
    * `mayReplace`: the change contains the whole row and may overwrite an old one. An insert may not do this if its own
    * event removes rows: the removals run last, so Postgres would still find the old row and refuse the insert. After a
    * refused batch, each event is written alone.

@@ -286,10 +286,7 @@ export class ProjectionRunner {
     await this.#finishRebuilds(undefined).catch(() => undefined)
   }
 
-  /**
-   * With `stored`: only projectors that are `rebuilding`. Rows that differ from this instance's knowledge are prepared
-   * again.
-   */
+  /** With `stored`: only projectors that are `rebuilding`. Those whose rows have changed are prepared again. */
   async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
     const reached = [...this.#runs.values()].map(reachedBy).filter((each) => each !== undefined)
     const rebuilt =

@@ -15,10 +15,7 @@ interface Surroundings {
   readonly beginUpgrade: (run: ProjectorRun) => void
 }
 
-/**
- * Finds projectors of this program's version that nobody runs, and takes their locks. Returns the runs whose lock this
- * instance has taken. They must be prepared next.
- */
+/** Takes the locks of projectors of this program's version that nobody runs. They must be prepared next. */
 export async function takeVacant(runs: readonly ProjectorRun[], surroundings: Surroundings): Promise<ProjectorRun[]> {
   const { locks } = surroundings
   const idle = runs.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')

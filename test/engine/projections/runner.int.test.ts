@@ -296,14 +296,15 @@ describe('the projection runner', () => {
   })
 
   it('refuses duplicate names', () => {
-    expect(() =>
-      new ProjectionRunner({
-        eventStore: store,
-        pool,
-        projectors: [ticketBoard, ticketBoard],
-        filter,
-        logger: silentLogger,
-      }),
+    expect(
+      () =>
+        new ProjectionRunner({
+          eventStore: store,
+          pool,
+          projectors: [ticketBoard, ticketBoard],
+          filter,
+          logger: silentLogger,
+        }),
     ).toThrow('two projectors')
   })
 })
