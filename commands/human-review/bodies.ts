@@ -17,7 +17,8 @@ import { wholeValues } from '../../engine/reads/records.ts'
 import { selectorsOf } from './selection.ts'
 
 const { leaseSeconds: defaultLeaseSeconds } = humanReviewPolicies.initialState
-const mostLesions = 1_000
+/** No event of a review holds as many. Each of its lesions needs a decision, or its case stays in review. */
+const mostLesions = 3_000
 
 export const SetPolicyBody = Type.Object(
   {

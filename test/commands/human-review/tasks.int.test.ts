@@ -225,6 +225,14 @@ describe('a decision', () => {
     expect(body).toMatchObject({ decision: { lesions: [{ lesion_number: 1, ...codes }, { lesion_number: 2 }] } })
   })
 
+  test('is about as many lesions as an event of a review holds', async () => {
+    const numbers = Array.from({ length: 2_700 }, (_, index) => index + 1)
+    const uncoded = { category: null, icd10: { code: null, term: null }, snomed: { code: null, term: null } }
+    const taskId = await h.givenTask({ lesions: numbers.map((lesionNumber) => ({ lesionNumber, ...uncoded })) })
+    await act('claim', taskId, ada)
+    expect(await act('decide', taskId, ada, confirmation(...numbers))).toMatchObject({ status: 200 })
+  })
+
   test('is for the holder alone, within the lease', async () => {
     const taskId = await h.givenTask()
     expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-not-claimed')
