@@ -132,17 +132,17 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     body: GrantProductBody,
     reply: createdOrFound(ProductAccessRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased'],
-    handle: async ({ tenant, caller, params, body, newId, now, run }) => {
+    handle: async ({ tenant, caller, params, body, keyed, newId, now, run }) => {
       const membership = await foundWithRole(params.id, params.membershipId, tenant)
       const productAccessId = await newId()
       const ids = { ...membership, productAccessId, productId: body.productId }
-      const command = { ...ids, changedBy: changedByOf(caller), now }
+      const command = { ...ids, isKeyed: keyed.isKeyed, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => grantProduct(command, state))
       const access = userOf(done.state).memberships.get(params.membershipId)?.products.get(body.productId)
       if (access === undefined) throw problem('not-found')
       const { productAccessId: id, grantedAt: createdAt } = access
       const record = { id, orgMembershipId: params.membershipId, productId: body.productId, createdAt }
-      return { ...done, record, isFound: done.events.length === 0 && id !== productAccessId }
+      return { ...done, record, isFound: id !== productAccessId }
     },
   })
 

@@ -38,22 +38,27 @@ interface ProductCommand extends Command {
 
 export interface GrantProduct extends ProductCommand {
   readonly productAccessId: string
+  /** The request has a key, so it may be repeated after the grant that answers it was revoked. */
+  readonly isKeyed: boolean
 }
 
-/** A product that was granted already is no event. A key grants one product once: a late repeat restores nothing. */
+/** A product that was granted already is not granted again. A key grants one product once: a late repeat restores nothing. */
 export function grantProduct(
-  { now, ...command }: GrantProduct,
+  { now, isKeyed, ...command }: GrantProduct,
   state: UserState,
 ): Decision<UserEvent, 'not-found' | 'idempotency-key-reused'> {
   const membership = isUser(state) ? state.memberships.get(command.membershipId) : undefined
   if (membership === undefined || !isUser(state)) return refused('not-found')
-  const granted = membership.products.get(command.productId)
-  if (state.usedIds.includes(command.productAccessId) && granted?.productAccessId !== command.productAccessId)
-    return refused('idempotency-key-reused')
-  if (granted !== undefined) return []
+  const { productAccessId, productId, membershipId, changedBy } = command
+  const granted = membership.products.get(productId)
+  if (granted?.productAccessId === productAccessId || granted?.joinedIds.includes(productAccessId) === true) return []
+  if (state.usedIds.includes(productAccessId)) return refused('idempotency-key-reused')
   const { organisationId } = membership
-  const data = { ...command, organisationId, userId: state.userId, grantedAt: now.toISOString() }
-  return [{ type: 'UserProductAccessGranted', data }]
+  const ids = { userId: state.userId, membershipId, organisationId, productId, productAccessId, changedBy }
+  const at = now.toISOString()
+  if (granted === undefined)
+    return [{ type: 'UserProductAccessGranted', data: { ...ids, roleId: command.roleId, grantedAt: at } }]
+  return isKeyed ? [{ type: 'UserProductAccessJoined', data: { ...ids, joinedAt: at } }] : []
 }
 
 export function revokeProduct({ now, ...command }: ProductCommand, state: UserState): Decision<UserEvent, 'not-found'> {

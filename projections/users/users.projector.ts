@@ -195,6 +195,7 @@ export const usersProjector = defineOpeningProjector<UserEvent | OrganisationRol
       insertRow(productAccessTable, { ...data, orgId: data.organisationId }),
       patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
     ],
+    UserProductAccessJoined: revisionOnly,
     UserProductAccessRevoked: ({ data, revision }) => [
       removeRow(productAccessTable, { membershipId: data.membershipId, productId: data.productId }),
       patchRow(usersTable, { userId: data.userId, streamRevision: revision }),

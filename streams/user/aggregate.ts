@@ -12,7 +12,14 @@ export interface UserMembership {
   readonly firstRoleId: string
   readonly addedAt: string
   /** By product id. */
-  readonly products: ReadonlyMap<string, { readonly productAccessId: string; readonly grantedAt: string }>
+  readonly products: ReadonlyMap<string, ProductAccess>
+}
+
+export interface ProductAccess {
+  readonly productAccessId: string
+  readonly grantedAt: string
+  /** Ids of later requests with a key that this grant answers. */
+  readonly joinedIds: readonly string[]
 }
 
 export interface PasswordReset {
@@ -151,8 +158,17 @@ function changed(user: User, event: Change): User {
     case 'UserProductAccessGranted': {
       const { productId, productAccessId, grantedAt } = event.data
       return withProducts(withUsedId(user, productAccessId), event.data.membershipId, (products) =>
-        products.set(productId, { productAccessId, grantedAt }),
+        products.set(productId, { productAccessId, grantedAt, joinedIds: [] }),
       )
+    }
+    case 'UserProductAccessJoined': {
+      const { membershipId, productId, productAccessId } = event.data
+      return withProducts(withUsedId(user, productAccessId), membershipId, (products) => {
+        const access = products.get(productId)
+        return access === undefined
+          ? products
+          : products.set(productId, { ...access, joinedIds: [...access.joinedIds, productAccessId] })
+      })
     }
     case 'UserProductAccessRevoked':
       return withProducts(user, event.data.membershipId, (products) => {
@@ -200,7 +216,7 @@ function withUsedId(user: User, id: string): User {
   return { ...user, usedIds: [...user.usedIds, id] }
 }
 
-type Products = Map<string, { readonly productAccessId: string; readonly grantedAt: string }>
+type Products = Map<string, ProductAccess>
 
 function withProducts(user: User, membershipId: string, change: (products: Products) => Products): User {
   const membership = user.memberships.get(membershipId)

@@ -144,6 +144,18 @@ export const userEvents = {
     'UserProductAccessGranted',
     Type.Object({ ...product, grantedAt: Instant, changedBy: ChangedBy }),
   ),
+  /** A request with a key, for a product that is granted already. That grant answers it, also when it is repeated. */
+  UserProductAccessJoined: defineEvent(
+    'UserProductAccessJoined',
+    Type.Object({
+      ...membership,
+      productId: Type.String(),
+      /** Of the request. The grant has another one. */
+      productAccessId: Id,
+      joinedAt: Instant,
+      changedBy: ChangedBy,
+    }),
+  ),
   UserProductAccessRevoked: defineEvent(
     'UserProductAccessRevoked',
     Type.Object({ ...product, revokedAt: Instant, changedBy: ChangedBy }),

@@ -95,6 +95,13 @@ export const userFact = factsOf<UserEvent>({
   UserMembershipAdded: { ...membership, roleId, addedAt: at(1), changedBy },
   UserMembershipRemoved: { ...membership, removedAt: at(20), changedBy },
   UserProductAccessGranted: { ...product, grantedAt: at(2), changedBy },
+  UserProductAccessJoined: {
+    ...membership,
+    productId: ids.product,
+    productAccessId: userIds.hold,
+    joinedAt: at(2),
+    changedBy,
+  },
   UserProductAccessRevoked: { ...product, revokedAt: at(3), changedBy },
   UserPasswordResetRequested: { ...reset, requestedAt: at(6), changedBy },
   UserPasswordResetJoined: { userId, requestId: userIds.hold, joinedAt: at(6), changedBy },

@@ -32,6 +32,7 @@ export const employUser: Act = (story, random, text) => {
   ofRoles(roleFact('MembershipConfirmed', of))
   const product = { ...of, productId: text === '' ? ids.product : text }
   ofUser(userFact('UserProductAccessGranted', { ...product, grantedAt: now() }))
+  ofUser(userFact('UserProductAccessJoined', { ...product }))
   if (random.oneIn(2)) {
     ofUser(userFact('UserChanged', { userId: of.userId, ...profile, locale: null, changedAt: now() }))
     ofRoles(roleFact('MembershipRoleChanged', { ...of, roleId: second.roleId, changedAt: now() }))

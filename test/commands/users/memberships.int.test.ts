@@ -188,6 +188,20 @@ describe('products', () => {
     expect((await grant(member, 'derm/ü 1')).status).toBe(201)
   })
 
+  test('that were granted already are not given back by a late repeat of the request that found them', async () => {
+    const member = await givenMember(api, clinic)
+    const first = await grant(member, 'derm')
+    const headers = keyed(clinicAdmin)
+    for (const replayed of [undefined, 'true']) {
+      const found = await grant(member, 'derm', headers)
+      expect([found.status, found.body, found.headers['idempotency-replayed']]).toEqual([200, first.body, replayed])
+    }
+    expect(refusalOf(await grant(member, 'other', headers))).toBe('409 idempotency-key-reused')
+    expect((await withdraw(member, 'derm')).status).toBe(204)
+    expect(refusalOf(await grant(member, 'derm', headers))).toBe('409 idempotency-key-reused')
+    expect((await one.get(`/v1/admin/users/${member.userId}`)).body).toMatchObject({ memberships: [{ products: [] }] })
+  })
+
   test('are granted and revoked with the role of the membership at that moment', async () => {
     const member = await givenMember(api, clinic)
     await grant(member, 'derm')

@@ -277,7 +277,7 @@ describe('memberships of a user', () => {
 
   test('access to a product is granted once', () => {
     const { productAccessId, productId, roleId } = userFact('UserProductAccessGranted').data
-    const grant = { membershipId, roleId, productAccessId, productId, changedBy, now: new Date(at(2)) }
+    const grant = { membershipId, roleId, productAccessId, productId, isKeyed: true, changedBy, now: new Date(at(2)) }
     given(users, created, member)
       .when(grantProduct, grant)
       .thenEvents([userFact('UserProductAccessGranted')])

@@ -173,6 +173,7 @@ test.each([
   ofUser(userFact('UserHoldExpired')),
   ofUser(userFact('UserPasswordResetJoined')),
   ofUser(userFact('UserProductAccessGranted')),
+  ofUser(userFact('UserProductAccessJoined')),
   ofUser(userFact('UserProductAccessRevoked')),
   ofRoles(roleFact('RoleCreated')),
   ofRoles(roleFact('RoleChanged')),
