@@ -32,6 +32,8 @@ interface SealCheckOptions {
   readonly generation: number
   /** Of all logs of the installation, or the one that the auditor trusts. */
   readonly keys: readonly VerifierKey[]
+  /** The auditor trusts one key, that of the present log. It judges no seal of the logs before an accepted older one. */
+  readonly hasOneKey?: boolean
   readonly witnesses: readonly VerifierKey[]
   /** Seals up to this size are not compared with the tree. */
   readonly from: number
@@ -115,6 +117,7 @@ export class SealCheck {
       this.#required = undefined
       return
     }
+    if (this.#options.hasOneKey === true && this.#generation < this.#options.generation) return
     if (seal.type === 'SealKeyRotated') return this.#handOver(event, seal.data)
     // The log itself requires nothing of older keys once there is a newer one.
     if (seal.type === 'SealKeysEnded') return

@@ -93,6 +93,7 @@ export async function verifyServers(servers: AuditServers, order: VerifyOrder): 
     sealed: part.checkpoint === undefined ? undefined : { checkpoint: part.checkpoint, position: part.position },
     from,
     keys,
+    hasOneKey: order.key !== undefined,
     witnesses,
     isSigned: (event) => store.isSigned(event),
     isOwn: isOwnStream,

@@ -32,6 +32,8 @@ export interface LogToVerify {
   /** Size of an earlier seal. What it seals is not verified again. */
   readonly from: number
   readonly keys: readonly VerifierKey[]
+  /** They are the one that the auditor trusts. */
+  readonly hasOneKey?: boolean
   readonly witnesses: readonly WitnessToAsk[]
   readonly isSigned: (event: StoredBytes) => boolean | Promise<boolean>
   /** Whether events of the stream need our signature. */

@@ -25,7 +25,7 @@ import { loadConfiguration } from '../../../platform/configuration/configuration
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
-import { formatVkey } from '../../../platform/transparency-log/signed-note.ts'
+import { formatVkey, type VerifierKey } from '../../../platform/transparency-log/signed-note.ts'
 import { TileTree } from '../../../platform/transparency-log/tiles.ts'
 import { Witness } from '../../../processes/adapters/witness.ts'
 import { LogWriter } from '../../../processes/sealing/log-writer.ts'
@@ -260,8 +260,14 @@ test('an operator accepts an older log: a new one begins, and names the seal whe
   await requireSealedLog(servers({ store: older }))
   const verification = await verifyServers(servers({ store: older }), everything)
   expect(verification).toMatchObject({ size: 361, faults: [] })
-  const names = (await logKeys(world.vault, origin)).map(({ name }) => name)
-  expect(names).toEqual([`${origin}/2`, origin])
+  const [key, formerKey, ...others] = await logKeys(world.vault, origin)
+  if (key === undefined || formerKey === undefined) throw new Error('a log has no key')
+  expect([key.name, formerKey.name, others]).toEqual([`${origin}/2`, origin, []])
+  // An auditor notes down the key of the new log, or still has that of the old one.
+  const faultsBy = async (trusted: VerifierKey) =>
+    (await verifyServers(servers({ store: older }), { ...everything, key: formatVkey(trusted) })).faults
+  expect(await faultsBy(key)).toEqual([])
+  expect(new Set((await faultsBy(formerKey)).map(({ kind }) => kind))).toEqual(new Set(['unknown_key']))
   const configured = await verifyConfiguredLog({ ...env, ESDB_URL: olderUrl }, everything, expect.unreachable)
   expect(configured).toMatchObject({ size: 361, faults: [] })
   await expect(requireSealedLog(servers())).rejects.toThrow(LogWentBackError)
