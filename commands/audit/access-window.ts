@@ -45,8 +45,10 @@ export function createAccessWindow(
   newId: () => string,
   ended: (entry: WindowEntry) => void,
 ): AccessWindow {
-  /** In the order of their ends. */
+  /** In the order of their ends, unless the clock steps back. */
   const entries = new Map<string, Entry>()
+  // Behind a step back, a window of the time before would last for as long as the step.
+  const isOpen = ({ until }: Entry, ms: number) => ms < until && ms >= until - lengthMs
 
   function end(key: string, entry: Entry): void {
     entries.delete(key)
@@ -58,7 +60,7 @@ export function createAccessWindow(
     async recorded(access, atMs, write) {
       const key = keyOf(access)
       const known = entries.get(key)
-      if (known !== undefined && atMs < known.until) {
+      if (known !== undefined && isOpen(known, atMs)) {
         known.count += 1
         known.lastAt = atMs
         return known.written
@@ -79,7 +81,7 @@ export function createAccessWindow(
     },
     endUntil(ms) {
       for (const [key, entry] of entries) {
-        if (entry.until > ms) return
+        if (isOpen(entry, ms)) return
         end(key, entry)
       }
     },

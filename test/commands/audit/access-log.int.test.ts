@@ -211,6 +211,28 @@ describe('the same access again', () => {
     await opened.close()
   })
 
+  it('is an access of its own after the clock was set back, and the counts of before are stored', async () => {
+    const opened = open()
+    await opened.log.record(opened.access)
+    await opened.log.record(opened.access)
+    world.pass(-3_600)
+    try {
+      const at = world.now().toISOString()
+      await opened.log.record({ ...opened.access, operation: 'getCase' })
+      await expect.poll(() => dataOf(opened), { timeout: 10_000 }).toHaveLength(3)
+      await opened.log.record(opened.access)
+      const [first, , ...others] = await dataOf(opened)
+      const accessId = first !== undefined && first.data.accessId
+      expect(others).toMatchObject([
+        { type: 'AccessRepeated', data: { accessId, count: 2 } },
+        { type: 'AccessRecorded', data: { operation: 'getPatient', at } },
+      ])
+    } finally {
+      world.pass(3_600)
+      await opened.close()
+    }
+  })
+
   it('is counted when the process stops', async () => {
     const opened = open()
     for (let time = 0; time < 5; time += 1) await opened.log.record(opened.access)
