@@ -29,7 +29,10 @@ import {
 } from './work.ts'
 import type { WorkSource } from './work-relation.ts'
 
-/** Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. */
+/**
+ * Callers within this time share an answer, so that many pages that are open cost as much as one. In milliseconds. They share a
+ * slow one until it is there: several at a time would take all connections of the database.
+ */
 const sharedForMs = 1_000
 
 export interface OperationsSources extends WorkSource {
@@ -39,17 +42,20 @@ export interface OperationsSources extends WorkSource {
 
 export function createOperations(sources: OperationsSources): Operations {
   const { pool } = sources
-  let shared: { readonly overview: Promise<Overview>; readonly untilMs: number } | undefined
+  let shared: { readonly overview: Promise<Overview>; readonly untilMs: number; isRead: boolean } | undefined
   return {
     processes: new Map(processes.map(({ name, steps }) => [name, Object.keys(steps)])),
     async overview() {
       const nowMs = performance.now()
-      if (shared === undefined || shared.untilMs <= nowMs)
-        shared = { overview: readSeen(sources).then(overviewOf), untilMs: nowMs + sharedForMs }
+      if (shared === undefined || (shared.isRead && shared.untilMs <= nowMs))
+        shared = { overview: readSeen(sources).then(overviewOf), untilMs: nowMs + sharedForMs, isRead: false }
+      const own = shared
       try {
-        return await shared.overview
+        const overview = await own.overview
+        own.isRead = true
+        return overview
       } catch (error) {
-        shared = undefined
+        if (shared === own) shared = undefined
         throw error
       }
     },

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { createOperations, type OperationsSources } from '../../../app/operations/operations.ts'
 import { overviewOf, type Seen } from '../../../app/operations/overview.ts'
 import { problemCodes } from '../../../contracts/operations/record.ts'
 import { before, runningProcess as process, seenWell as well, seenWithProblems, usedSystem as system } from './seen.ts'
@@ -17,6 +18,32 @@ const problemsOf = (seen: Partial<Seen>) =>
 const instant = (seconds: number) => before(seconds).toISOString()
 
 describe('the overview', () => {
+  it('is read once at a time, however slow the database is and however many ask', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const waiting: ((error: Error) => void)[] = []
+      const query = () => new Promise((_, reject) => waiting.push(reject))
+      const away = () => Promise.reject(new Error('the event store is away'))
+      // Nothing else of a pool is used.
+      const pool: OperationsSources['pool'] = Object.assign(Object.create(null), { query })
+      const operations = createOperations({ pool, failedRetentionSeconds: 1, store: away, now: () => new Date() })
+      const asked = [operations.overview()]
+      const queries = waiting.length
+      expect(queries).toBeGreaterThan(0)
+      for (let second = 1; second <= 20; second += 1) {
+        vi.advanceTimersByTime(1_000)
+        asked.push(operations.overview())
+      }
+      expect(waiting).toHaveLength(queries)
+      for (const reject of waiting) reject(new Error('the database is away'))
+      for (const { status } of await Promise.allSettled(asked)) expect(status).toBe('rejected')
+      void operations.overview().catch(() => undefined)
+      expect(waiting.length).toBeGreaterThan(queries)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('is ok without a problem', () => {
     const { status, problems, lag, oldest_work: oldest } = overviewOf(well)
     expect([status, problems, lag, oldest]).toEqual(['ok', [], null, null])
