@@ -105,7 +105,8 @@ export function createAdministrator(deps: UserDependencies, person: NewPerson): 
 
 /**
  * Creates a person with a role of an organisation by the same steps as the route. Repeated it changes nothing: the ids are
- * minted once for the organisation and the address. A user that exists stays as administrators have left it.
+ * minted once for the organisation and the address. A user that exists stays as administrators have left it, unless it was
+ * erased.
  *
  * @throws Problem those of `registerUser`
  */
@@ -118,9 +119,16 @@ async function createPerson(
   const context = contextOf(organisationId)
   const idOf = (part: string) =>
     mintId(deps, organisationId, `${post.key}\0${part}\0${orgId}\0${addressKey(email)}`, context)
-  const userId = await idOf('user')
+  const stateOf = async (id: string) => (await deps.store.load(users.of(id))).state
+  let userId = await idOf('user')
+  let again = ''
+  // The address of an erased user may be used again. Whoever has it then is another user.
+  while ((await stateOf(userId)).status === 'erased') {
+    again += ' again'
+    userId = await idOf(`user${again}`)
+  }
   const person = { org_id: orgId, user_id: userId, email }
-  if ('externalId' in (await deps.store.load(users.of(userId))).state) return person
+  if ('externalId' in (await stateOf(userId))) return person
   await seedPermissions(deps.store, deps.now())
   const role = await roleOf(deps, post, organisationId)
   await endFormerAttempt(deps, userId, isAlone, organisationId)
@@ -134,7 +142,7 @@ async function createPerson(
     locale: null,
     practitionerProfile: null,
     patientAccount: null,
-    membership: { membershipId: await idOf('membership'), organisationId, roleId: role.roleId },
+    membership: { membershipId: await idOf(`membership${again}`), organisationId, roleId: role.roleId },
     // The same at each repeat, so a repeat finds the membership of the first run.
     fingerprint: deps.vault.fingerprint(`${post.key} ${organisationId} ${userId}`),
     changedBy,

@@ -15,7 +15,8 @@ import { createLogger } from '../../platform/observability/logging.ts'
 import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
-import { openDecisionWorld, type DecisionWorld } from '../engine/commands/decision-world.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../engine/commands/decision-world.ts'
+import { userFact } from '../streams/user-facts.ts'
 
 let world: DecisionWorld
 let deps: UserDependencies
@@ -113,6 +114,22 @@ it('completes at the next start what a start left that was killed while it creat
   const { state: roles } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))
   expect(administratorsOf(roles)).toHaveLength(1)
   expect(roles.roles.size).toBe(1)
+})
+
+it('creates another user for the address of one that was erased, once', async () => {
+  const ordered = { orgId: randomUUID(), email: `${randomUUID()}@example.org`, displayName: 'One', isAlone: false }
+  const first = await createAdministrator(deps, ordered)
+  const target = users.of(first.user_id)
+  const { revision } = await world.store.load(target)
+  const erased = userFact('UserErasureStarted', { userId: first.user_id, organisationIds: [] })
+  await world.store.append(target, revision, [erased], contextOf(world))
+  const second = await createAdministrator(deps, ordered)
+  expect(second).toEqual({ ...first, user_id: expect.not.stringMatching(first.user_id) })
+  expect((await world.store.load(users.of(second.user_id))).state).toMatchObject({
+    status: 'active',
+    email: ordered.email,
+  })
+  expect(await createAdministrator(deps, ordered)).toEqual(second)
 })
 
 it('starts without administrators while the identity provider is away, and creates them later', async () => {
