@@ -48,4 +48,11 @@ export class IdentityProviderUnavailableError extends Error {
 export class IdentityProviderRejectedError extends Error {
   override readonly name = 'IdentityProviderRejectedError'
   readonly isSafeToLog = true
+  /** The provider does not admit the platform, whatever it asks. An operator corrects that. */
+  readonly isOfPlatform: boolean
+
+  constructor(message: string, { isOfPlatform = false }: { readonly isOfPlatform?: boolean } = {}) {
+    super(message)
+    this.isOfPlatform = isOfPlatform
+  }
 }

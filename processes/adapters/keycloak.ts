@@ -106,7 +106,7 @@ export function createKeycloak(egress: Egress, settings: KeycloakSettings, now: 
     try {
       return await token.get()
     } catch (error) {
-      if (error instanceof TokenRefusedError && !isPassing(error.status)) throw rejected(error.status)
+      if (error instanceof TokenRefusedError && !isPassing(error.status)) throw rejected(error.status, true)
       throw unavailable(error instanceof EgressError ? error.code : 'gave no token', false)
     }
   }
@@ -222,6 +222,6 @@ function unavailable(what: string, mayHaveHappened: boolean): IdentityProviderUn
   return new IdentityProviderUnavailableError(`the identity provider: ${what}`, { mayHaveHappened })
 }
 
-function rejected(status: number): IdentityProviderRejectedError {
-  return new IdentityProviderRejectedError(`the identity provider answered ${status}`)
+function rejected(status: number, isOfPlatform = status === 401 || status === 403): IdentityProviderRejectedError {
+  return new IdentityProviderRejectedError(`the identity provider answered ${status}`, { isOfPlatform })
 }

@@ -62,7 +62,7 @@ async function sentBy(send: () => Promise<void>): Promise<Sent> {
     await send()
     return 'sent'
   } catch (error) {
-    if (error instanceof IdentityProviderRejectedError) return 'rejected'
+    if (error instanceof IdentityProviderRejectedError) return error.isOfPlatform ? 'not-sent' : 'rejected'
     return error instanceof IdentityProviderUnavailableError && !error.mayHaveHappened ? 'not-sent' : 'unknown'
   }
 }

@@ -619,6 +619,17 @@ describe('a password reset', () => {
     expect((await typesOfUser()).filter((type) => type === 'UserPasswordResetPostponed')).toHaveLength(2)
   })
 
+  test.each([
+    ['a secret of the platform that the provider no longer has', /openid-connect\/token$/, { status: 401 }],
+    ['a platform without the right', /execute-actions-email$/, { status: 403 }],
+  ] as const)('that is refused for %s is tried again', async (_, call, fault) => {
+    world.keycloak.failNext(/execute-actions-email$/, { status: 401 })
+    world.keycloak.failNext(call, fault)
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([1, 'sent'])
+    expect(await typesOfUser()).toContain('UserPasswordResetPostponed')
+  })
+
   test('that is never sent ends as unavailable', async () => {
     const faults = [1, 2, 3, 4, 5].map(() => ({ status: 500 }))
     world.keycloak.failNext(/execute-actions-email$/, ...faults)
