@@ -6,12 +6,16 @@ import { TooManyProofsError, type Accounts } from '../access/users.ts'
 /** The HTTP endpoints for operators, by path. */
 export type Endpoints = Record<string, { answer: () => unknown; isForOperators: boolean }>
 
+/** Longest wait for a whole request, and for the first one of a connection. */
+const LONGEST_REQUEST_MS = 10_000
+
 /**
  * Serves GET requests with JSON. With accounts, wrong credentials are refused everywhere. Endpoints for operators refuse
  * missing ones and other accounts.
  */
 export function httpEndpoints(endpoints: Endpoints, accounts: Accounts | undefined): Server {
-  return createServer((request, response) => {
+  const limits = { headersTimeout: LONGEST_REQUEST_MS, requestTimeout: LONGEST_REQUEST_MS }
+  const server = createServer({ ...limits, connectionsCheckingInterval: 1_000 }, (request, response) => {
     respond(endpoints, accounts, request, response).catch((error: unknown) => {
       process.stderr.write(
         `${JSON.stringify({ level: 'error', event: 'question-failed', path: request.url, message: String(error) })}\n`,
@@ -22,6 +26,9 @@ export function httpEndpoints(endpoints: Endpoints, accounts: Accounts | undefin
       else send(response, 500, { error: 'internal error' })
     })
   })
+  // It gets its connections from the listener. Node.js checks the limits only of a server that has begun to listen.
+  server.emit('listening')
+  return server
 }
 
 async function respond(
