@@ -11,7 +11,7 @@ type InFlight<Event> = { message: Message<Event>; consumer: Consumer<Event>; exp
 
 /**
  * A group as a state machine: events go in, commands come out. It does not read, write or use a clock; times are
- * milliseconds. It holds every event that arrived until a consumer finishes it or it is parked.
+ * milliseconds of a monotonic clock. It holds every event that arrived until a consumer finishes it or it is parked.
  */
 export class Group<Event> {
   readonly settings: GroupSettings

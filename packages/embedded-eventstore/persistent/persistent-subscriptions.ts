@@ -126,7 +126,7 @@ export class PersistentSubscriptions {
   }
 
   private tick(): void {
-    const now = Date.now()
+    const now = performance.now()
     for (const group of this.groups.values()) group.tick(now)
   }
 

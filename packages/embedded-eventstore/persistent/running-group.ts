@@ -46,23 +46,23 @@ export class RunningGroup {
   connect(call: ConsumerCall, bufferSize: number, peer: { username: string; name: string }): string {
     const id = randomUUID()
     this.connections.set(id, new Connection(call, peer, this.settings.extraStatistics))
-    this.execute(this.group.addConsumer(id, bufferSize, Date.now()))
+    this.execute(this.group.addConsumer(id, bufferSize, performance.now()))
     return id
   }
 
   disconnect(id: string): void {
     this.connections.delete(id)
-    this.execute(this.group.removeConsumer(id, Date.now()))
+    this.execute(this.group.removeConsumer(id, performance.now()))
   }
 
   ack(ids: string[]): void {
     this.measure(ids)
-    this.execute(this.group.ack(ids, Date.now()))
+    this.execute(this.group.ack(ids, performance.now()))
   }
 
   nack(ids: string[], action: NackAction, reason: string): void {
     this.measure(ids)
-    this.execute(this.group.nack(ids, action, reason, Date.now()))
+    this.execute(this.group.nack(ids, action, reason, performance.now()))
   }
 
   tick(now: number): void {
@@ -88,7 +88,7 @@ export class RunningGroup {
   private measure(ids: string[]): void {
     if (!this.settings.extraStatistics) return
     for (const connection of this.connections.values())
-      for (const id of ids) connection.measurements?.end(id, Date.now())
+      for (const id of ids) connection.measurements?.end(id, performance.now())
   }
 
   private execute(commands: GroupCommand<ResolvedEvent>[]): void {
@@ -100,7 +100,7 @@ export class RunningGroup {
   private perform(command: GroupCommand<ResolvedEvent>): void {
     switch (command.kind) {
       case 'deliver':
-        this.connections.get(command.consumer)?.deliver(command.message, Date.now())
+        this.connections.get(command.consumer)?.deliver(command.message, performance.now())
         break
       case 'drop': {
         const connection = this.connections.get(command.consumer)
@@ -130,12 +130,14 @@ export class RunningGroup {
 
   private read(from: number, count: number): void {
     const page = this.source.page(from, count)
-    this.execute(page === 'deleted' ? this.group.sourceFailed() : this.group.pageRead(page, Date.now()))
+    this.execute(page === 'deleted' ? this.group.sourceFailed() : this.group.pageRead(page, performance.now()))
   }
 
   private readParked(from: number, count: number): void {
     const page = readStreamPage(this.store, this.streams.parked, from, count, true)
-    this.execute(this.group.parkedRead(page === 'deleted' ? { events: [], next: from, isEnd: true } : page, Date.now()))
+    this.execute(
+      this.group.parkedRead(page === 'deleted' ? { events: [], next: from, isEnd: true } : page, performance.now()),
+    )
   }
 
   /** New events are handled outside of the writer's turn, because the group may itself append. */
@@ -152,8 +154,8 @@ export class RunningGroup {
     for (const news of this.source.news()) {
       this.execute(
         'filteredOut' in news
-          ? this.group.appendedElsewhere(news.filteredOut, Date.now())
-          : this.group.appended(news, Date.now()),
+          ? this.group.appendedElsewhere(news.filteredOut, performance.now())
+          : this.group.appended(news, performance.now()),
       )
     }
   }

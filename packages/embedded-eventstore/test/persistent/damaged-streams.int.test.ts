@@ -42,7 +42,7 @@ afterEach(async () => {
 test('damage in the stream of its parked messages stops the group, and not the node', async () => {
   await appendTo(store, 'orders', ['0'])
   const { running, drop } = await consumed(1)
-  withDamage(() => running.tick(Date.now() + 1))
+  withDamage(() => running.tick(performance.now() + 1))
   expect(drop).toHaveBeenCalledOnce()
   running.stop()
 })
@@ -53,7 +53,7 @@ test('no checkpoint passes a message that could not be parked', async () => {
   const [first = '', second = ''] = ids
   running.ack([second])
   withDamage(() => running.nack([first], 'park', 'later'))
-  running.tick(Date.now() + 60_000)
+  running.tick(performance.now() + 60_000)
   await new Promise<void>((resolve) => {
     store.log.whenDurable(resolve)
   })
