@@ -164,23 +164,20 @@ export async function notifyOfLists(via: Pick<Pool, 'query'>, lists: readonly st
   await via.query(prepared('select pg_notify($1, $2)', [channel, [ourName, ...lists].join(' ')]))
 }
 
-interface ListListener {
-  /** Notifications may have been lost before. */
-  connected(): void
-  changed(lists: readonly string[], isFromHere: boolean): void
-}
+/** These lists have changed. Undefined: notifications may have been lost before. */
+type HearLists = (lists: readonly string[] | undefined, isFromHere: boolean) => void
 
 /** Listens for changed lists until the signal aborts, through lost connections. */
 export async function listenForLists(
   pool: Pool,
-  listener: ListListener,
+  hear: HearLists,
   listeners: Listeners,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      await untilLost(await pool.connect(), listener, listeners, signal)
+      await untilLost(await pool.connect(), hear, listeners, signal)
       attempt = 1
     } catch (error) {
       logger.warn({ component: 'processes', attempt, err: error }, 'listening for new work ended')
@@ -191,7 +188,7 @@ export async function listenForLists(
 
 async function untilLost(
   client: PoolClient,
-  listener: ListListener,
+  hear: HearLists,
   listeners: Listeners,
   signal: AbortSignal,
 ): Promise<void> {
@@ -212,10 +209,10 @@ async function untilLost(
       const isFromHere = sender === ourName
       if (!isFromHere) listeners.heard(sender)
       if (words[0] === hello && !isFromHere) say(here)
-      if (words[0] !== hello && words[0] !== here) listener.changed(words, isFromHere)
+      if (words[0] !== hello && words[0] !== here) hear(words, isFromHere)
     })
     await client.query(`listen ${channel}`)
-    listener.connected()
+    hear(undefined, false)
     greet()
     await lost
   } finally {

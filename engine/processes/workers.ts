@@ -78,21 +78,18 @@ export class Workers {
       })
       this.#subscriptions = [hear, runner.addToBatches((parts) => this.#claimsOf(parts))]
     }
-    const listener = {
-      connected: () => this.wake(),
-      changed: (lists: readonly string[], isFromHere: boolean) => {
-        // Only one instance runs the projector of a list, and it may be another one.
-        if (runner !== undefined && isFromHere) return
-        for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.hear('unknown')
-      },
+    const hear = (lists: readonly string[] | undefined, isFromHere: boolean) => {
+      // Only one instance runs the projector of a list, and it may be another one.
+      if (runner === undefined || !isFromHere) this.wake(lists)
     }
-    const listening = listenForLists(pool, listener, listeners, logger, this.#closing.signal)
+    const listening = listenForLists(pool, hear, listeners, logger, this.#closing.signal)
     this.#loops = Promise.all([this.#work(), listening])
   }
 
-  /** Looks for work now. */
-  wake(): void {
-    for (const worker of this.#workers) worker.hear('unknown')
+  /** Looks for work now, in all lists or in these. */
+  wake(lists?: readonly string[]): void {
+    for (const worker of this.#workers)
+      if (lists === undefined || lists.includes(worker.process.list.name)) worker.hear('unknown')
   }
 
   /** Waits for the running steps, aborts steps that take longer, and gives the claims back. */

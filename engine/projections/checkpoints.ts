@@ -3,6 +3,7 @@ import { prepared } from '../../platform/database/prepared.ts'
 import { categoryOf } from '../store/catalogue.ts'
 import type { EventHead } from '../store/errors.ts'
 import type { Position } from '../../platform/kit/positions.ts'
+import type { Projector } from './projector.ts'
 
 /** `rebuilding`: catching up after a rebuild, a failure or a stop. */
 export type StoredStatus = 'running' | 'failed' | 'rebuilding' | 'stopped'
@@ -72,7 +73,11 @@ export function heldByName(names: string): string {
 }
 
 /** Writes this instance's heartbeat for these projectors. Returns the requested state of each. */
-export async function beat(database: Queries, names: readonly string[]): Promise<Map<string, Wanted>> {
+export async function beat(
+  database: Queries,
+  runs: readonly { readonly projector: Pick<Projector, 'name'> }[],
+): Promise<Map<string, Wanted>> {
+  const names = runs.map(({ projector }) => projector.name)
   const text = `with ${heldByName('$1')}
      update runtime.projectors set heartbeat_at = clock_timestamp() where name in (select name from held) returning name, status, version`
   const { rows } = await database.query<Wanted & { readonly name: string }>({ text, values: [names] })
@@ -123,20 +128,13 @@ export async function recordFailure(
   copyId: string,
   failure: ProjectionFailure,
 ): Promise<boolean> {
+  const { eventId, eventType, category, position, reason } = failure
+  const { commit, prepare } = position
   const { rowCount } = await pool.query(
     `update runtime.projectors set status = 'failed', failed_event_id = $3, failed_event_type = $4, failed_category = $5,
        failed_commit = $6, failed_prepare = $7, failed_reason = $8, updated_at = clock_timestamp()
      where name = $1 and copy_id = $2 and (commit_position, prepare_position) < ($6::numeric, $7::numeric)`,
-    [
-      name,
-      copyId,
-      failure.eventId,
-      failure.eventType,
-      failure.category,
-      failure.position.commit.toString(),
-      failure.position.prepare.toString(),
-      failure.reason,
-    ],
+    [name, copyId, eventId, eventType, category, commit.toString(), prepare.toString(), reason],
   )
   return rowCount === 1
 }

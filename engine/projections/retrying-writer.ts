@@ -77,16 +77,8 @@ export class RetryingWriter {
     )
     if (isRecorded === undefined) return
     if (!isRecorded) return this.#listener.lost(member)
-    this.#logger.error(
-      {
-        projector: member.projector.name,
-        eventId: failure.eventId,
-        eventType: failure.eventType,
-        category: failure.category,
-        reason: failure.reason,
-      },
-      'projector stopped at an event it cannot take',
-    )
+    const { position: _, ...shown } = failure
+    this.#logger.error({ projector: member.projector.name, ...shown }, 'projector stopped at an event it cannot take')
     this.#listener.failed(member, failure)
   }
 

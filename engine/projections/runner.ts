@@ -40,7 +40,6 @@ export class ProjectionRunner {
   #addTo: JoinedOptions['addTo']
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
-  #lastRound: Promise<unknown> = Promise.resolve()
   #wake = new AbortController()
   /** How often this instance lost projectors that it may take again, now and before the last look. */
   #losses = 0
@@ -158,7 +157,7 @@ export class ProjectionRunner {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController()
       try {
-        await this.#oneAtATime(() => this.#look())
+        await this.#look()
         this.#failedLooks = 0
       } catch (error) {
         this.#failedLooks += 1
@@ -174,19 +173,12 @@ export class ProjectionRunner {
 
   /** Writes the heartbeat, follows operators' requests, and takes projectors that nobody runs. */
   async #look(): Promise<void> {
-    if (this.#closing.signal.aborted) return
     const losses = this.#losses
     const locks = await this.#openLocks()
     const runs = [...this.#runs.values()]
     const before = new Map(runs.map((run) => [run, run.state]))
     const owned = runs.filter((run) => locks.holds(run.projector.name) && isWrittenHere(run))
-    const wanted = await limited(
-      silenceMs,
-      beat(
-        locks,
-        owned.map(({ projector }) => projector.name),
-      ),
-    )
+    const wanted = await limited(silenceMs, beat(locks, owned))
     for (const run of owned) {
       const state = stateWanted(run, before.get(run), wanted.get(run.projector.name))
       if (state !== undefined) this.#leave(run, state)
@@ -204,11 +196,7 @@ export class ProjectionRunner {
       const member = await this.#prepare(run)
       if (member !== undefined) joining.push(member)
     }
-    if (joining.length > 0)
-      await beat(
-        locks,
-        joining.map(({ projector }) => projector.name),
-      )
+    if (joining.length > 0) await beat(locks, joining)
     this.#readings.add(joining)
     this.#lossesAtLook = losses
   }
@@ -374,12 +362,5 @@ export class ProjectionRunner {
     const run = this.#runs.get(name)
     if (run === undefined) throw new TypeError(`no projector ${name}`)
     return run
-  }
-
-  /** Runs one round or merge at a time. */
-  #oneAtATime(work: () => Promise<void>): Promise<void> {
-    const done = this.#lastRound.then(work)
-    this.#lastRound = done.catch(() => undefined)
-    return done
   }
 }

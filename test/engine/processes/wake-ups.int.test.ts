@@ -109,8 +109,7 @@ describe('an instance that listens for new work', () => {
     listeners = new Listeners()
     const said = vi.spyOn(listeners, 'saidHello')
     const closing = new AbortController()
-    const listener = { connected: () => undefined, changed: () => undefined }
-    const listening = listenForLists(pool, listener, listeners, silentLogger, closing.signal)
+    const listening = listenForLists(pool, () => undefined, listeners, silentLogger, closing.signal)
     stop = async () => {
       closing.abort()
       await listening
@@ -177,18 +176,13 @@ describe('an instance that listens for new work', () => {
     const distant = createPool({ url: way.url, statementTimeoutMs: 250, logger: silentLogger })
     const closing = new AbortController()
     let connections = 0
-    const connected = () => {
+    const hear = (lists: readonly string[] | undefined) => {
+      if (lists !== undefined) return
       connections += 1
       if (connections === 1) way.silence()
     }
     const known = new Listeners()
-    const listening = listenForLists(
-      distant,
-      { connected, changed: () => undefined },
-      known,
-      silentLogger,
-      closing.signal,
-    )
+    const listening = listenForLists(distant, hear, known, silentLogger, closing.signal)
     await eventually(() => expect(connections).toBe(2))
     expect(known.mayBeOthers()).toBe(true)
     closing.abort()

@@ -144,7 +144,7 @@ describe('a small batch', () => {
     await write([ticketBoard], [opened('1')])
     const beating = await other.connect()
     await beating.query('begin')
-    await beat(beating, ['ticket_board'])
+    await beat(beating, [{ projector: ticketBoard }])
     const writing = write([ticketBoard], [opened('2')])
     await expect.poll(async () => (await other.query(isWaiting)).rows.length).toBe(1)
     await beating.query('commit')

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 const changes: Record<string, () => Promise<unknown>> = {
-  'a heartbeat': () => inTransaction(pool, (client) => beat(client, [later.name, earlier.name])),
+  'a heartbeat': () => inTransaction(pool, (client) => beat(client, [{ projector: later }, { projector: earlier }])),
   'a batch': () =>
     writeBatch(
       pool,
