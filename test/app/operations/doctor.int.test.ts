@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { appTables } from '../../../app/runtime-tables.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { commandHere } from '../../support/command-here.ts'
@@ -10,7 +11,7 @@ let [used, unused]: FreshDatabases[] = []
 beforeAll(async () => {
   ;[used, unused] = await Promise.all([freshDatabases(), freshDatabases()])
   const pool = createPool({ url: used?.url ?? '', max: 1 })
-  await ensureRuntimeSchema(pool)
+  await ensureRuntimeSchema(pool, appTables)
   await pool.end()
 })
 afterAll(() => Promise.all([used?.drop(), unused?.drop()]))
