@@ -41,8 +41,17 @@ export async function openServers(env: Environment, command = 'projections'): Pr
   const logger = createLogger({ level: 'silent' })
   const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs, name: 'platform projections', logger })
   const closers: (() => Promise<void>)[] = [() => pool.end()]
+  let opening: Promise<EventStore> | undefined
+  let isClosed = false
+  const end = async (): Promise<void> => {
+    for (const each of closers.splice(0).toReversed()) await each()
+  }
+  /** Also what is being opened, which would keep the process alive. */
   const close = async (): Promise<void> => {
-    for (const end of closers.splice(0).toReversed()) await end()
+    isClosed = true
+    await end()
+    await opening?.catch(() => undefined)
+    await end()
   }
   const reach = async <Result>(variable: string, work: () => Promise<Result>): Promise<Result> => {
     try {
@@ -64,12 +73,12 @@ export async function openServers(env: Environment, command = 'projections'): Pr
     const keys = await masterKeys()
     const vault = await reach('VAULT_DATABASE_URL', () => openVault({ url: vaultDatabaseUrl, masterKeys: keys }))
     closers.push(() => vault.close())
+    if (isClosed) throw new Error('the servers were closed')
     const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
     closers.push(() => store.close())
     await reach('ESDB_URL', () => store.readMetadata('health'))
     return store
   }
-  let opening: Promise<EventStore> | undefined
   return { pool, configuration, eventStore: () => (opening ??= connect()), close }
 }
 
