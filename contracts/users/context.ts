@@ -32,7 +32,7 @@ export const ActorContextRecord = Type.Object(
     ...claims,
     issued_at: Instant,
     expires_at: Instant,
-    token: Type.String({ description: 'The same claims as a signed token, for X-Actor-Context' }),
+    token: Type.String({ description: 'The same claims as a signed token, for X-Actor-Context. At most 8 KiB' }),
   },
   { $id: 'ActorContextRecord' },
 )

@@ -2837,7 +2837,7 @@ export interface paths {
         };
         /**
          * The actor context of a user in an organisation
-         * @description The answer is at most a second old, or a 503. It includes every answered write. With `Cache-Control: no-cache` it includes everything recorded before the request. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.
+         * @description The answer is at most a second old, or a 503. It includes every answered write. With `Cache-Control: no-cache` it includes everything recorded before the request. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. A `token` that would be longer than 8 KiB has `user_id` and `org_id` only, which is enough in the mode `resolve`. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.
          */
         get: operations["getActorContext"];
         put?: never;
@@ -5651,7 +5651,7 @@ export interface components {
             issued_at: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description The same claims as a signed token, for X-Actor-Context */
+            /** @description The same claims as a signed token, for X-Actor-Context. At most 8 KiB */
             token: string;
         };
         OwnAccessRecord: {

@@ -31,7 +31,8 @@ const ActorClaims = Type.Object({
   product_ids: Type.Optional(Type.Array(shortText, { maxItems: 1000 })),
 })
 
-const longestHeader = 8192
+/** Characters of X-Actor-Context. */
+export const longestActorContext = 8192
 const compactJwt = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
 
 /** Reads the payload of a compact JWT and ignores its signature (mode `trust`). Throws `actor-context-invalid`. */
@@ -54,7 +55,7 @@ export function readSelectedActor(header: string): SelectedActor {
 }
 
 function readClaims<Claims extends TSchema>(schema: Claims, header: string): Static<Claims> {
-  const payload = header.length > longestHeader ? undefined : compactJwt.exec(header)?.[2]
+  const payload = header.length > longestActorContext ? undefined : compactJwt.exec(header)?.[2]
   const claims = payload === undefined ? undefined : parsed(payload)
   if (!Check(schema, claims)) throw problem('actor-context-invalid')
   return claims

@@ -1,5 +1,6 @@
-import { ActorContextRecord, toContextClaims } from '../../contracts/users/context.ts'
+import { ActorContextRecord, toContextClaims, type ContextClaims } from '../../contracts/users/context.ts'
 import { OwnUserRecord } from '../../contracts/users/record.ts'
+import { longestActorContext } from '../../platform/http/actor-context.ts'
 import { requireActor } from '../../platform/http/access.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
@@ -20,6 +21,13 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { vault, now, configuration } = deps
   const userOf = createCurrentUsers(deps)
   const tokens = createContextTokens({ keys: vault, now, ttlSeconds: configuration.actorContextTtlSeconds })
+
+  /** A longer one is refused. The mode `resolve` reads the user and the organisation alone. */
+  async function shortToken(claims: ContextClaims) {
+    const whole = await tokens.tokenOf(claims)
+    const { user_id, org_id } = claims
+    return whole.token.length > longestActorContext ? tokens.tokenOf({ user_id, org_id }) : whole
+  }
 
   readRoute(app, {
     ...usual,
@@ -49,7 +57,7 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     operationId: 'getActorContext',
     summary: 'The actor context of a user in an organisation',
     description:
-      'The answer is at most a second old, or a 503. It includes every answered write. With `Cache-Control: no-cache` it includes everything recorded before the request. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
+      'The answer is at most a second old, or a 503. It includes every answered write. With `Cache-Control: no-cache` it includes everything recorded before the request. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. A `token` that would be longer than 8 KiB has `user_id` and `org_id` only, which is enough in the mode `resolve`. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
     params: { id: Uuid },
     reply: ActorContextRecord,
     problems: ['user-erased', 'user-not-active'],
@@ -58,7 +66,7 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       const user = await userOf({ tenant, userId: params.id, isOfNow })
       const claims = toContextClaims(user, membershipIn(user, tenant))
       if (user.status !== 'active') throw problem('user-not-active')
-      const { issuedAt, expiresAt, token } = await tokens.tokenOf(claims)
+      const { issuedAt, expiresAt, token } = await shortToken(claims)
       return { ...claims, issued_at: issuedAt.toISOString(), expires_at: expiresAt.toISOString(), token }
     },
   })

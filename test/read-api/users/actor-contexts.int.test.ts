@@ -224,6 +224,21 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
     }
   })
 
+  test('takes the token that it issued to a user with many permissions', async () => {
+    const named = Array.from({ length: 300 }, (_, place) => `recalls:plan-of-the-region-${place}:read`)
+    const many = { permissions: ['users:admin', ...named], addedPermissions: named, removedPermissions: [] }
+    const region = await givenOrganisation(api)
+    const member = await givenMember(api, region, region.administrator)
+    const role = { roleId: region.administrator, organisationId: region.orgId, name: 'Administrator', isDefault: false }
+    await api.append(organisationRoles.of(region.orgId), roleFact('RoleChanged', { ...role, ...many }))
+    const path = `/v1/users/${member.userId}/context`
+    const { body } = await service.get(path, await api.token(region.orgId))
+    const { token, permissions } = body as { token: string; permissions: string[] }
+    expect([permissions.length, token.length <= 8192]).toEqual([301, true])
+    const asked = async () => outcomeOf(await one.get('/v1/admin/users', await api.actor(token, region.orgId)))
+    await expect.poll(asked, { timeout: 15_000 }).toBe('200')
+  })
+
   test('refuses users without membership, unknown ones and other organisations', async () => {
     await eventually(claiming(administrator), '200')
     const loner = { ...(await givenUser(api)), membershipId: randomUUID(), organisationId: clinic.orgId }
