@@ -3,6 +3,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
+import { longestToken } from '../../platform/http/tokens.ts'
 import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { createClientAuthentication, type AuthDependencies } from './client-authentication.ts'
@@ -58,6 +59,11 @@ export function authRoutes(app: ServiceApp, deps: AuthDependencies): void {
       const clientRevision = client.applied - 1
       const claims = { clientId, orgId, productId, trustedActorContext, scopes, secretId, clientRevision }
       const issued = await tokens.issue(claims, endsBy)
+      if (issued.access_token.length > longestToken)
+        throw tokenEndpointError(
+          'invalid_scope',
+          'A token with these scopes would be longer than 8 KiB. Ask for fewer.',
+        )
       return reply.send(issued)
     },
   )

@@ -98,7 +98,8 @@ export interface TokenIssuerOptions {
 const algorithm = 'EdDSA'
 const tokenType = 'at+jwt'
 const skewSeconds = 5
-const longestToken = 8192
+/** Characters of an access token. A longer one is refused, so it must not be issued. */
+export const longestToken = 8192
 /** An unknown key id causes a new read from the vault, but at most once per interval, whatever callers send. */
 const keyRefreshMs = 5000
 /** Known keys are read again after this time, so a key that is not published any more verifies nothing. */

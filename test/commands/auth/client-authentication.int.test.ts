@@ -86,6 +86,16 @@ describe('a secret', () => {
     }
   })
 
+  test('gives no token that is too long to be accepted', async () => {
+    const scopes = Array.from({ length: 200 }, (_, place) => `recalls:plans-of-the-region-${place}:read`)
+    const { clientId, secret } = await registerTestClient(world, { scopes })
+    const inForm = { ...grant, client_id: clientId, client_secret: secret }
+    const { status, body } = await api.post('token', inForm)
+    expect([status, body['error']]).toEqual([400, 'invalid_scope'])
+    const { body: some } = await api.post('token', { ...inForm, scope: scopes.slice(0, 50).join(' ') })
+    expect(await api.use(String(some['access_token']))).toEqual([200, undefined])
+  })
+
   test('is one way of several; two ways at once are refused', async () => {
     const { clientId, secret } = client
     const inForm = { client_id: clientId, client_secret: secret }
