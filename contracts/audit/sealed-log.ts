@@ -3,6 +3,7 @@ import type { StoredBytes } from '../../engine/store/log-frames.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { comparePositions } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import { createTurns } from '../../platform/kit/turns.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { parseCheckpoint, type SignedCheckpoint } from '../../platform/transparency-log/checkpoint.ts'
 import { entryOf } from '../../platform/transparency-log/event-entry.ts'
@@ -50,6 +51,8 @@ export interface SealedLog {
 
 /** Blocks of the index that are read at once. */
 const blocksAtOnce = 4
+/** Searches for an event by its id at a time. Each may read the whole index, of 400 KB a block. The others wait. */
+const searchesAtOnce = 4
 /** Events behind the newest seal that are searched for one that is not sealed yet. */
 const mostUnsealed = 50_000
 
@@ -95,6 +98,8 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
     for await (const event of store.readStoredLog({ at: positionIn(block, leaf) }))
       if (isSealedStream(event.stream)) yield event
   }
+
+  const searches = createTurns(searchesAtOnce)
 
   async function leafOf(opened: Opened, eventId: string): Promise<{ leaf: number; event: StoredBytes } | undefined> {
     const blocks = Math.ceil(opened.newest.size / blockLeaves)
@@ -201,7 +206,7 @@ export function openSealedLog({ store, vault, objects }: SealedLogServers): Seal
     },
     async proof(eventId, tenant) {
       const opened = await open()
-      const found = opened === null ? undefined : await leafOf(opened, eventId)
+      const found = opened === null ? undefined : await searches.run(() => leafOf(opened, eventId))
       if (opened === null || found === undefined)
         return (await isUnsealed(opened, eventId, tenant)) ? 'not-sealed' : null
       const { leaf, event } = found

@@ -238,6 +238,26 @@ it('proves an event, although seals meanwhile replace the last block of the inde
   expect(checkProof(String(stored), keys)).toMatchObject({ entry: { id: event.id }, index: 290 })
 })
 
+it('searches for a bounded number of events at a time, however many callers ask', async () => {
+  let [running, most] = [0, 0]
+  const sealedLog = openSealedLog({
+    ...world,
+    objects: {
+      async read(key) {
+        running += 1
+        most = Math.max(most, running)
+        const found = await world.objects.read(key)
+        running -= 1
+        return found
+      },
+    },
+  })
+  const asked = Array.from({ length: 50 }, () => sealedLog.proof(randomUUID(), null))
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([null]))
+  // The index of this log has one block.
+  expect(most).toBe(4)
+})
+
 it('has nothing before the first seal', async () => {
   const empty = await openSealingWorld()
   const sealedLog = openSealedLog(empty)
