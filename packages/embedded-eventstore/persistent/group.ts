@@ -21,6 +21,8 @@ export class Group<Event> {
   private readonly checkpoints: Checkpoints
   private readonly buffer: StreamBuffer<Event>
   private readonly replay = new ParkedReplay()
+  /** The part of a replay that is read once there is room for it. */
+  private replayRest: { from: number; left: number } | undefined
   private commands: GroupCommand<Event>[] = []
   private next: number
   private isReading = false
@@ -185,8 +187,7 @@ export class Group<Event> {
       if (this.replay.takes(position))
         this.buffer.addRetry({ id, event, retries: 0, origin: undefined, parkedRevision: position })
     }
-    const rest = this.replay.advance(page.next, page.isEnd)
-    if (rest !== undefined) this.readParked(rest.from, rest.left)
+    this.replayRest = this.replay.advance(page.next, page.isEnd)
     this.push(now)
     if (this.replay.isFinished) this.cutParked()
     return this.take()
@@ -211,6 +212,15 @@ export class Group<Event> {
       this.commands.push({ kind: 'deliver', consumer: consumer.id, message })
       return 'sent'
     })
+    this.readMoreParked()
+  }
+
+  /** Any number of messages may be parked, so they are not all read ahead of the consumers. */
+  private readMoreParked(): void {
+    const rest = this.replayRest
+    if (rest === undefined || this.buffer.counts.retry >= Math.max(1, this.settings.historyBufferSize)) return
+    this.replayRest = undefined
+    this.readParked(rest.from, rest.left)
   }
 
   private retryOrPark(message: Message<Event>): void {

@@ -1,4 +1,6 @@
 const KEPT = 1000
+/** A message may never be acknowledged, so the oldest ones are forgotten. */
+const MOST_STARTED = 10_000
 
 export type Measurement = { key: string; value: number }
 
@@ -9,6 +11,9 @@ export class Measurements {
 
   start(id: string, now: number): void {
     this.started.set(id, now)
+    if (this.started.size <= MOST_STARTED) return
+    const [oldest] = this.started.keys()
+    if (oldest !== undefined) this.started.delete(oldest)
   }
 
   end(id: string, now: number): void {

@@ -15,6 +15,7 @@ import {
 import { expect, test } from 'vitest'
 import { STRATEGIES, type GroupSettings } from '../../persistent/group-settings.ts'
 import { Group } from '../../persistent/group.ts'
+import type { GroupCommand } from '../../persistent/message.ts'
 import { GroupWorld } from './group-world.ts'
 
 const SETTINGS: GroupSettings = {
@@ -166,4 +167,34 @@ test('any consumer can acknowledge a message; an unknown id has no effect', () =
   expect(world.out.size).toBe(1)
   world.answer(0, 'ack')
   expect(world.state).toMatchObject({ outstanding: 0, delivered: 1 })
+})
+
+test('a replay of many parked messages reads no more of them than wait for a consumer', () => {
+  const group = new Group<number>(SETTINGS, undefined, String)
+  const parked = 1_000
+  const page = ({ from, count }: { from: number; count: number }) => {
+    const next = Math.min(parked, from + count)
+    const numbers = Array.from({ length: next - from }, (_, index) => from + index)
+    return { events: numbers.map((n) => ({ id: `id-${n}`, position: n, event: n })), next, isEnd: next === parked }
+  }
+  group.pageRead({ events: [], next: 0, isEnd: true }, 0)
+  const handled: number[] = []
+  let most = 0
+  const work = (commands: GroupCommand<number>[]): void => {
+    for (let todo = commands; todo.length > 0;) {
+      const [command, ...others] = todo
+      todo = others
+      if (command?.kind === 'read-parked') todo.push(...group.parkedRead(page(command), 0))
+      else if (command?.kind === 'deliver') {
+        handled.push(command.message.event)
+        todo.push(...group.ack([command.message.id], 0))
+      }
+      most = Math.max(most, group.state.counts.retry)
+    }
+  }
+  work(group.replayParked(0, parked))
+  expect(handled).toEqual([])
+  work(group.addConsumer('late', 2, 0))
+  expect(handled).toEqual(Array.from({ length: parked }, (_, n) => n))
+  expect(most).toBeLessThan(20)
 })
