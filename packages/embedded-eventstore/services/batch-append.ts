@@ -4,6 +4,7 @@ import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import { NoRoomError } from '../log/log-errors.ts'
 import {
   BadRequestError,
+  bytesOfNames,
   readBatchAppendMessage,
   type AppendOptions,
   type BatchAppendMessage,
@@ -157,6 +158,10 @@ class BatchSession {
     const problem = problemOf(options, events)
     if (problem !== undefined || expected === undefined) {
       this.refuse(correlationId, stream, batchBadRequest(problem ?? "'None' is not a valid expected stream position"))
+      return
+    }
+    if (bytesOfNames(stream, events) > LARGEST_REQUEST) {
+      this.refuse(correlationId, stream, batchMaxAppendSizeExceeded())
       return
     }
     this.pending += 1

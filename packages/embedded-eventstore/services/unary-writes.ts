@@ -1,7 +1,7 @@
 import type { Deadline, Metadata, ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type shared from '@eventstore/db-client/generated/shared_pb.js'
-import { readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
+import { bytesOfNames, readAppendMessage, type AppendOptions, type ProposedEvent } from '../wire/append-request.ts'
 import { appendConflict, appendSuccess } from '../wire/append-reply.ts'
 import type { AccessControl } from '../access/access-control.ts'
 import {
@@ -73,6 +73,7 @@ export function appendCall(
       if (options?.expected === undefined) throw noExpectedRevision()
       if (options.stream === '') throw handlerFailed()
       const { stream, expected } = options
+      if (bytesOfNames(stream, events) > LARGEST_REQUEST) throw maxAppendSizeExceeded()
       append(store, stream, expected, events, (outcome) => {
         if (outcome.kind === 'success') answer(null, appendSuccess(outcome))
         else if (outcome.kind === 'deleted') answer(streamDeleted(stream))

@@ -32,6 +32,11 @@ const UUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 const EMPTY_UUID = '00000000-0000-0000-0000-000000000000'
 const NO_BYTES = Buffer.alloc(0)
 
+/** Bytes that the name of the stream takes in the log: each event has it. */
+export function bytesOfNames(stream: string, events: readonly ProposedEvent[]): number {
+  return Buffer.byteLength(stream) * events.length
+}
+
 /** A request that the server refuses as malformed. The client gets the message. */
 export class BadRequestError extends Error {}
 

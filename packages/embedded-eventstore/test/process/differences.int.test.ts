@@ -125,6 +125,15 @@ describe('a call that sends more metadata than it may hold', () => {
   })
 })
 
+test('an append whose events would hold more than 32 MiB of their name of the stream is refused', async () => {
+  const name = 'n'.repeat(1 << 20)
+  const events = Array.from({ length: 40 }, (_, n) => counted(n))
+  const refusal = { type: 'maximum-append-size-exceeded' }
+  expect(await failure(client.appendToStream(name, events))).toMatchObject(refusal)
+  expect(await failure(client.appendToStream(name, events, ALONE))).toMatchObject(refusal)
+  expect(await collect(client.readAll())).toEqual([])
+})
+
 test('a refusal about a stream whose name is not ASCII contains the reason and the name', async () => {
   const name = `größe-${randomUUID()}`
   await client.appendToStream(name, counted(0))
