@@ -96,7 +96,8 @@ export default defineConfig({
     // One event store holds one installation, so its test files run one after another.
     fileParallelism: !isOneEventStore,
     testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // Vitest does not give `--hookTimeout` to projects.
+    hookTimeout: Number(process.env['TEST_HOOK_TIMEOUT_MS'] ?? 300_000),
     teardownTimeout: 20_000,
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),

@@ -80,18 +80,11 @@ export class Clone {
     await rm(report, { force: true })
     const files = [...new Set(catchers.map(({ file }) => file))]
     const names = catchers.map(({ test }) => escaped(test)).join('|')
-    const args = [
-      'run',
-      '--reporter=json',
-      `--outputFile=${report}`,
-      '--testTimeout=30000',
-      '--hookTimeout=30000',
-      '-t',
-      names,
-      ...files,
-    ]
+    const args = ['run', '--reporter=json', `--outputFile=${report}`, '--testTimeout=30000', '-t', names, ...files]
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-    const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, maxBuffer: 64 << 20 }).catch(
+    // A fault may make hooks hang, too.
+    const env = { ...process.env, TEST_HOOK_TIMEOUT_MS: '30000' }
+    const output = await run(process.execPath, [vitest, ...args], { cwd: this.folder, env, maxBuffer: 64 << 20 }).catch(
       (error: unknown) => String(error),
     )
     const text = await readFile(report, 'utf8').catch(() => {
