@@ -40,6 +40,9 @@ interface Resources {
   readonly erasures: FollowedPatientErasures
 }
 
+/** A stop waits so long for an event store that is away, in milliseconds. Its leader may just change. */
+const stopWaitMs = 2_000
+
 /** Connects to both databases and to the event store. From then on the process follows erasures. */
 export async function openResources(opening: Opening): Promise<Resources> {
   const { configuration, masterKeys, logger, stop, now, filter, onAppend, tracer } = opening
@@ -59,7 +62,7 @@ export async function openResources(opening: Opening): Promise<Resources> {
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
   const guard = createErasureGuard(vault)
   const store = await openEventStore({ url: esdbUrl, catalogue, vault, guard, now, logger, onAppend, tracer })
-  stop.signal.addEventListener('abort', () => store.hurry())
+  stop.signal.addEventListener('abort', () => store.hurry(stopWaitMs))
   stop.onStop('resources', 'event store', () => store.close())
   const from = await clearly('ESDB_URL', () => store.head(filter))
   const ofUsers = followErasures({ store, vault, from, logger })

@@ -10,8 +10,8 @@ export interface EventStoreConnection {
   readonly subscriptions: NodeConnection
   /** Uses the connection of `commands`. */
   readonly appends: AppendCalls
-  /** From now on nothing waits for a node that is not found. */
-  readonly hurry: () => void
+  /** After this time nothing waits for a node that is not found. */
+  readonly hurry: (afterMs: number) => void
   readonly close: () => void
 }
 
@@ -31,9 +31,9 @@ export function connectEventStore({
     commands,
     subscriptions,
     appends: new AppendCalls(commands, logger),
-    hurry() {
-      commands.hurry()
-      subscriptions.hurry()
+    hurry(afterMs) {
+      commands.hurry(afterMs)
+      subscriptions.hurry(afterMs)
     },
     close() {
       commands.close()

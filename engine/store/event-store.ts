@@ -555,18 +555,18 @@ export class EventStore {
   }
 
   /**
-   * The program stops. From now on no call waits for a node that is not found, or is repeated: a stop has seconds, and the
-   * store may be away for hours. What the store answers at once goes on.
+   * The program stops. After this time no call waits for a node that is not found, or is repeated: a stop has seconds, and
+   * the store may be away for hours. What the store answers at once goes on.
    */
-  hurry(): void {
-    this.#connection.hurry()
+  hurry(afterMs: number): void {
+    this.#connection.hurry(afterMs)
   }
 
   /** Ends the subscriptions, waits for running handlers, then closes the connections. */
   async close(): Promise<void> {
     this.#shared.leader.stop()
     this.#shared.closing.abort()
-    this.hurry()
+    this.hurry(0)
     await Promise.allSettled([...this.#shared.subscriptions].map((each) => each.ended))
     this.#connection.close()
   }

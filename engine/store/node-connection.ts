@@ -109,13 +109,14 @@ export class NodeConnection {
     return this.#hurry.signal.aborted
   }
 
-  /** Ends each wait for a node that is not found, now and later. Calls on a node that is found go on. */
-  hurry(): void {
-    this.#hurry.abort()
+  /** Ends each wait for a node that is not found, after this time and later. Calls on a node that is found go on. */
+  hurry(afterMs: number): void {
+    if (afterMs <= 0) this.#hurry.abort()
+    else setTimeout(() => this.#hurry.abort(), afterMs).unref()
   }
 
   close(): void {
-    this.hurry()
+    this.#hurry.abort()
     this.#closing.abort(new Error('the connection was closed'))
     if (this.#current !== undefined) this.#leave(this.#current)
   }

@@ -145,12 +145,23 @@ describe('a cluster without a node to connect to', () => {
     const loading = store.load({ fold, stream: stream() })
     await until(() => nodes.first.gossipQuestions > asked + 1)
     const askedAtStop = nodes.first.gossipQuestions
-    store.hurry()
+    store.hurry(0)
     await expect(appending).rejects.toThrow(AppendOutcomeUnknownError)
     await expect(loading).rejects.toThrow(EventStoreUnavailableError)
     await store.close()
     // A wait lasts ten seconds, with at least one question a second.
     expect(nodes.first.gossipQuestions - askedAtStop).toBeLessThan(5)
+  })
+
+  test('is waited for within the time of a stop', async () => {
+    let hasLeader = false
+    await using nodes = await twoNodes(([port]) => (hasLeader ? [{ port, state: 'LEADER' }] : undefined), {})
+    await using store = await openTestStore({ ...patient, url: nodes.url })
+    const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    await until(() => nodes.first.gossipQuestions > 1)
+    store.hurry(60_000)
+    hasLeader = true
+    expect(await appending).toMatchObject({ revision: 0n })
   })
 
   test('leaves no connection behind', async () => {
