@@ -256,19 +256,17 @@ export class ProcessWorker implements BudgetMember {
     }
     // A full claim may have left due rows.
     if (claimed.length < limit) this.#seen = news
-    this.#beginAll(claimed, lease)
+    // After a step of the clock a claim may find rows whose steps still run here. It prolongs their leases.
+    const vacant = claimed.filter(({ todo }) => !this.#heard.isRunning(todo))
+    this.#beginAll(vacant, lease)
     this.#claimedAt = at
     this.#heard.claimed(at.getTime())
   }
 
-  /**
-   * If the claim took most of its own lease, it begins nothing and gives the rows back. After a step of the clock a claim
-   * may find rows whose steps still run here. It prolongs their leases.
-   */
+  /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
     const term = termUntil(lease, this.#options.now(), this.#options)
     for (const claim of claimed) {
-      if (this.#heard.isRunning(claim.todo)) continue
       if (term !== undefined) this.#begin(claim, term)
       else this.#giveBackUnrun(claim)
     }
