@@ -105,8 +105,8 @@ export const storeMutants: readonly Mutant[] = [
     name: 'refused-on-stale-state',
     fault: 'a command is refused because of stale cached state',
     file: 'engine/commands/execute.ts',
-    at: 'execute / && 1',
-    becomes: '$left && !$right.left && $right.right',
+    at: 'eventsOf / ||',
+    becomes: '$right',
     caughtBy: { [execute]: 'decides a refusal again after reading the tail' },
   },
   {
