@@ -50,9 +50,10 @@ export async function placeAt(
   channel: string,
   which: 'newest' | 'oldest',
 ): Promise<ChannelPlace> {
+  // Read before the channel, so that no event that comes meanwhile counts as removed.
+  const removed = await newestInFeed(pool, channel)
   const newest = await channels.newest(channel)
   if (newest.id !== null) return which === 'newest' ? newest : channels.oldest(channel)
-  const removed = await newestInFeed(pool, channel)
   return removed === undefined || removed.revision <= newest.revision ? newest : removed
 }
 
@@ -61,7 +62,9 @@ export async function isWhole(places: Places, channel: string, place: ChannelPla
   const found = await places.channels.check(channel, place)
   if (found !== 'hidden') return found === 'whole'
   const newest = await newestInFeed(places.pool, channel)
-  return newest === undefined || newest.revision <= place.revision
+  if (newest === undefined || newest.revision <= place.revision) return true
+  // Perhaps it came meanwhile. Then the channel shows it.
+  return (await places.channels.check(channel, place)) === 'whole'
 }
 
 /** A page of the read model behind a place. */

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createClient } from 'clinical-assessment-client/source'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { ChannelPlace } from '../../../contracts/events/channels.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
+import { isWhole, placeAt } from '../../../read-api/events/reader.ts'
 import {
   disabled,
   type FeedWorld,
@@ -250,6 +252,48 @@ describe('a channel whose events an operator has removed', () => {
     expect(lost).toMatchObject({ status: 410, body: { code: 'cursor-lost' } })
     const { oldest_cursor: oldest } = lost.body as unknown as { oldest_cursor: string }
     expect(await pageOf(`notification?after=${oldest}`, token)).toMatchObject({ data: [] })
+  })
+})
+
+describe('an event that comes while the place of a reader is looked up', () => {
+  const humanReview = 'human_review.events'
+  const [task_id, ai_review_id, case_id, product_id] = Array.from({ length: 4 }, () => randomUUID())
+  const opened: Published = {
+    type: 'human_review.task.opened',
+    data: { org_id: orgA, task_id, ai_review_id, case_id, product_id, assessment_id: null, status: 'open' },
+  }
+  const comes = async () => {
+    await feed.publish(humanReview, opened)
+    await feed.caughtUp()
+  }
+  /** The event comes once the channel has been looked at for the first time. */
+  const looking = () => {
+    const { channels, pool } = feed
+    let hasCome = false
+    const andThen = async <Found>(found: Promise<Found>): Promise<Found> => {
+      const result = await found
+      if (!hasCome) await comes()
+      hasCome = true
+      return result
+    }
+    return {
+      pool,
+      channels: {
+        ...channels,
+        newest: (name: string) => andThen(channels.newest(name)),
+        check: (name: string, place: ChannelPlace) => andThen(channels.check(name, place)),
+      },
+    }
+  }
+
+  it('is after the beginning of a channel that was empty', async () => {
+    expect(await placeAt(looking(), humanReview, 'oldest')).toEqual({ revision: -1n, id: null })
+  })
+
+  it('is not lost for a cursor behind all hidden events', async () => {
+    const last = await placeAt(feed, humanReview, 'newest')
+    await feed.world.store.writeMetadata(humanReview, { $tb: Number(last.revision) + 1 })
+    expect(await isWhole(looking(), humanReview, last)).toBe(true)
   })
 })
 
