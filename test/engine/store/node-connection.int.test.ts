@@ -201,7 +201,7 @@ describe('a leader that hangs', () => {
         },
       },
     )
-    await using store = await openTestStore({ ...patient, appendTimeoutMs: 300, url: nodes.url })
+    await using store = await openTestStore({ ...patient, appendTimeoutMs: 2_000, url: nodes.url })
     expect(await store.append({ fold, stream: stream() }, 7n, [noted(1)], newContext())).toMatchObject({ revision: 8n })
     const [first, second] = [nodes.first.appends, nodes.second.appends]
     expect([first.length, second.length]).toEqual([1, 1])

@@ -93,7 +93,7 @@ const stories: readonly Story[] = [
   {
     what: 'no answer in time',
     answers: [() => 'hang'],
-    stepTimeoutMs: 400,
+    stepTimeoutMs: 2_000,
     polls: [5, 10],
     deferred: [[1, null]],
     end: completed,
