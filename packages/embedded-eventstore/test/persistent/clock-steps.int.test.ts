@@ -1,46 +1,20 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { GroupSettings } from '../../persistent/group-settings.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { PersistentSubscriptions } from '../../persistent/persistent-subscriptions.ts'
-import type { StreamStore } from '../../streams/stream-store.ts'
 import { SOON } from '../contract/persistent-consumer.ts'
 import { LogFolder, appendTo } from '../files/log-folder.ts'
-
-const settings: GroupSettings = {
-  source: { kind: 'stream', stream: 'orders' },
-  group: 'group',
-  resolveLinks: false,
-  startPosition: '0',
-  extraStatistics: false,
-  messageTimeout: 1,
-  maxRetryCount: 10,
-  checkpointAfter: 1,
-  minCheckpointCount: 1,
-  maxCheckpointCount: 1_000,
-  maxSubscriberCount: 0,
-  liveBufferSize: 10,
-  readBatchSize: 10,
-  historyBufferSize: 20,
-  strategy: 'RoundRobin',
-}
-
-let folder: LogFolder
-let store: StreamStore
-
-beforeEach(() => {
-  folder = new LogFolder()
-  store = folder.open()
-})
-
-afterEach(async () => {
-  vi.useRealTimers()
-  await store.close()
-  folder.remove()
-})
+import { smallGroup } from './group-settings.ts'
 
 test('a clock that is set back delays no message and no checkpoint', async () => {
+  const folder = new LogFolder()
+  const store = folder.open()
+  onTestFinished(async () => {
+    vi.useRealTimers()
+    await store.close()
+    folder.remove()
+  })
   await appendTo(store, 'orders', ['0', '1'])
   const groups = new PersistentSubscriptions(store)
-  groups.create(settings, '', () => undefined)
+  groups.create(smallGroup, '', () => undefined)
   const running = groups.find('orders', 'group')
   const deliver = vi.fn()
   running.connect({ deliver, drop: vi.fn() }, 10, { username: '', name: '' })

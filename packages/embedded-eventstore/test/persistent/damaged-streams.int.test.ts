@@ -6,24 +6,13 @@ import type { ResolvedEvent } from '../../streams/links.ts'
 import type { StreamStore } from '../../streams/stream-store.ts'
 import { eventId } from '../../wire/event-message.ts'
 import { LogFolder, appendTo } from '../files/log-folder.ts'
+import { smallGroup } from './group-settings.ts'
 
 /** Each message is parked at the first tick without an answer. */
 const settings: GroupSettings = {
-  source: { kind: 'stream', stream: 'orders' },
-  group: 'group',
-  resolveLinks: false,
-  startPosition: '0',
-  extraStatistics: false,
+  ...smallGroup,
   messageTimeout: 0,
   maxRetryCount: 0,
-  checkpointAfter: 1,
-  minCheckpointCount: 1,
-  maxCheckpointCount: 1_000,
-  maxSubscriberCount: 0,
-  liveBufferSize: 10,
-  readBatchSize: 10,
-  historyBufferSize: 20,
-  strategy: 'RoundRobin',
 }
 
 let folder: LogFolder

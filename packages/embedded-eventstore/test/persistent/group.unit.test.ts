@@ -17,23 +17,18 @@ import { STRATEGIES, type GroupSettings } from '../../persistent/group-settings.
 import { Group } from '../../persistent/group.ts'
 import type { GroupCommand } from '../../persistent/message.ts'
 import { GroupWorld } from './group-world.ts'
+import { smallGroup } from './group-settings.ts'
 
 const SETTINGS: GroupSettings = {
+  ...smallGroup,
   source: { kind: 'stream', stream: 'source' },
-  group: 'group',
-  resolveLinks: false,
-  startPosition: '0',
-  extraStatistics: false,
   messageTimeout: 5000,
   maxRetryCount: 3,
   checkpointAfter: 2000,
-  minCheckpointCount: 1,
   maxCheckpointCount: 5,
-  maxSubscriberCount: 0,
   liveBufferSize: 4,
   readBatchSize: 3,
   historyBufferSize: 8,
-  strategy: 'RoundRobin',
 }
 
 type Step = (world: GroupWorld) => void

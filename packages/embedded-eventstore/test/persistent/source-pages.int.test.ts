@@ -4,23 +4,19 @@ import { sourceReader } from '../../persistent/source-reader.ts'
 import { append } from '../../streams/append.ts'
 import type { StreamStore } from '../../streams/stream-store.ts'
 import { LogFolder, appendTo } from '../files/log-folder.ts'
+import { smallGroup } from './group-settings.ts'
 
 const settings: GroupSettings = {
+  ...smallGroup,
   source: { kind: 'all', filter: { on: 'stream', regex: '', prefixes: ['wanted-'] } },
-  group: 'group',
-  resolveLinks: false,
   startPosition: 'C:0/P:0',
-  extraStatistics: false,
   messageTimeout: 30_000,
-  maxRetryCount: 10,
   checkpointAfter: 2_000,
   minCheckpointCount: 10,
   maxCheckpointCount: 1_000_000,
-  maxSubscriberCount: 0,
   liveBufferSize: 500,
   readBatchSize: 20,
   historyBufferSize: 500,
-  strategy: 'RoundRobin',
 }
 
 test('a page examines a limited number of events, however rare the checkpoints of the group are', async () => {
