@@ -1,8 +1,8 @@
-import { v5 } from 'uuid'
 import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
 import { invalidMember, problem, requireValid } from '../../platform/http/problems.ts'
 import { latest } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { namedId } from '../../platform/kit/named-id.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
@@ -78,7 +78,12 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
         now,
       }
 
-      const owner = { orgId: tenant, ownerId: v5(productId, caseId), ownerStream: slot.stream, hasHappened: isRepeat }
+      const owner = {
+        orgId: tenant,
+        ownerId: namedId(productId, caseId),
+        ownerStream: slot.stream,
+        hasHappened: isRepeat,
+      }
       const done = await onceByKey(deps, keyed, owner, context, () =>
         claimWithinBudget(
           deps,

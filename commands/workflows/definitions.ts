@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { v5 } from 'uuid'
+import { namedId } from '../../platform/kit/named-id.ts'
 import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
@@ -14,8 +14,7 @@ export interface WorkflowDefinition extends PublishedDefinition {
 
 /** The id of all versions with this name. It follows from the name, so the stream decides the number of a version. */
 export function definitionIdOf(orgId: TenantId, name: string): string {
-  // In text, a name space must be a UUID of a version of RFC 9562. The id of an organisation may be any other.
-  return v5(`workflow-definition\0${comparedName(name)}`, Buffer.from(orgId.replaceAll('-', ''), 'hex'))
+  return namedId(`workflow-definition\0${comparedName(name)}`, orgId)
 }
 
 /** Characters of all kept definitions of a store. */

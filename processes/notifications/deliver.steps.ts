@@ -42,15 +42,19 @@ export const deliver: ProcessStep<DeliverPayload> = async (todo, deps, step) => 
   const until = waitsUntil(state, step.now(), step.endedLeases)
   if (!isDeliverable(state) || until !== null) return waiting(until)
   const patientId = patientOf(state)
+  const isErased = () => patientId !== null && deps.vault.isClosed(orgId, patientId)
+  const endErased = () =>
+    appends(deps.store, target, (newest) => endWithPatient({ now: step.now() }, newest), todo.attempt())
   // Nothing personal leaves once the erasure of the patient has begun.
-  if (patientId !== null && deps.vault.isClosed(orgId, patientId))
-    return appends(deps.store, target, (newest) => endWithPatient({ now: step.now() }, newest), todo.attempt())
+  if (isErased()) return endErased()
   const openForMs = sender.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
 
   const beganMs = performance.now()
   const plan = await planDelivery(state, { orgId, deps, step })
   deps.failpoint('notification-planned')
+  // The plan takes time.
+  if (isErased()) return endErased()
   return plan.kind === 'end'
     ? end(todo, plan, Math.round(performance.now() - beganMs), deps, step)
     : send(todo, plan, deps, step)

@@ -44,7 +44,8 @@ async function eventAt<Event extends DomainEvent>(
   stream: string,
   from: bigint,
 ): Promise<RecordedEvent<Event> | undefined> {
-  for await (const event of store.readStream<Event>(stream, { from, limit: 1, skipForeign: true })) return event
+  // Backwards a hidden event is skipped, and its id is not that of an older one.
+  for await (const event of store.readStream<Event>(stream, { from, direction: 'backwards', limit: 1 })) return event
   return undefined
 }
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
+import { clinicalPatientOf } from '../../streams/user/aggregate.ts'
 import { PatientAccount, PractitionerProfile, UserType, type UserEvent } from '../../streams/user/events.ts'
 import { defineOpeningProjector, defineTable, sealed } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
@@ -108,10 +109,6 @@ const beforeRow = () => []
 
 function membershipOf({ membershipId, organisationId }: { membershipId: string; organisationId: string }) {
   return { membershipId, orgId: organisationId }
-}
-
-function clinicalPatientOf({ patientAccount }: { patientAccount: PatientAccount | null }): string | null {
-  return patientAccount?.clinicalPatientId ?? null
 }
 
 /** The default role that another one replaces. */

@@ -49,11 +49,6 @@ export class AccessControl {
     return this.defaults === undefined || this.isAllowed(this.callerOf(call), action, stream, this.defaults)
   }
 
-  /** Throws CallError unless the caller has an account. */
-  requireUser(call: Metadata): void {
-    if (this.accounts !== undefined && this.callerOf(call).kind === 'anonymous') throw accessDenied()
-  }
-
   /** Throws CallError unless the caller may manage groups of persistent subscriptions. */
   requireOperator(call: Metadata): void {
     if (this.accounts !== undefined && !isOperator(this.callerOf(call))) throw accessDenied()

@@ -25,12 +25,14 @@ export type ListenOptions = {
  */
 export class Listener {
   private readonly server: NetServer
+  private readonly questions: HttpServer
   private readonly sockets = new Set<Socket>()
   private readonly options: ListenOptions
   private callConnections = 0
 
   constructor(options: ListenOptions, calls: ConnectionInjector, questions: HttpServer) {
     this.options = options
+    this.questions = questions
     const handOver = (socket: Socket, isHttp2: boolean): void => {
       if (!isHttp2) questions.emit('connection', socket)
       else {
@@ -78,6 +80,8 @@ export class Listener {
 
   /** Closes every connection and stops listening. */
   async close(): Promise<void> {
+    // Ends its timer. It has no socket of its own to wait for.
+    this.questions.close()
     for (const socket of this.sockets) socket.destroy()
     await new Promise<void>((resolve) => {
       this.server.close(() => resolve())
