@@ -120,15 +120,17 @@ async function createPerson(
   const idOf = (part: string) =>
     mintId(deps, organisationId, `${post.key}\0${part}\0${orgId}\0${addressKey(email)}`, context)
   const stateOf = async (id: string) => (await deps.store.load(users.of(id))).state
-  let userId = await idOf('user')
   let again = ''
+  let userId = await idOf('user')
+  let state = await stateOf(userId)
   // The address of an erased user may be used again. Whoever has it then is another user.
-  while ((await stateOf(userId)).status === 'erased') {
+  while (state.status === 'erased') {
     again += ' again'
     userId = await idOf(`user${again}`)
+    state = await stateOf(userId)
   }
   const person = { org_id: orgId, user_id: userId, email }
-  if ('externalId' in (await stateOf(userId))) return person
+  if ('externalId' in state) return person
   await seedPermissions(deps.store, deps.now())
   const role = await roleOf(deps, post, organisationId)
   await endFormerAttempt(deps, userId, isAlone, organisationId)

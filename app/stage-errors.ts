@@ -10,6 +10,7 @@ import {
   StreamTruncatedError,
   UndecodableEventError,
 } from '../engine/store/errors.ts'
+import { isObjectStoreAway } from '../platform/storage/object-store-away.ts'
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../platform/database/database.ts'
 import { problem, type Problem } from '../platform/http/problems.ts'
 import { MissingKeyError } from '../platform/kit/key-vault.ts'
@@ -45,17 +46,4 @@ export function translateStageError(error: unknown): Problem | undefined {
 /** The event has our signature. So a later program wrote the part that this program does not understand. */
 function isOfNewerVersion(error: unknown): boolean {
   return error instanceof UndecodableEventError && (error.reason === 'unknown-type' || error.reason === 'newer-version')
-}
-
-/** Errors of the S3 client contain `$metadata`. Without an HTTP status there was no answer. */
-function isObjectStoreAway(error: unknown): boolean {
-  if (
-    !(error instanceof Error) ||
-    !('$metadata' in error) ||
-    typeof error.$metadata !== 'object' ||
-    error.$metadata === null
-  )
-    return false
-  const status = 'httpStatusCode' in error.$metadata ? error.$metadata.httpStatusCode : undefined
-  return typeof status !== 'number' || status >= 500
 }

@@ -42,17 +42,17 @@ export interface OperationsSources extends WorkSource {
 
 export function createOperations(sources: OperationsSources): Operations {
   const { pool } = sources
-  let shared: { readonly overview: Promise<Overview>; readonly untilMs: number; isRead: boolean } | undefined
+  let shared: { readonly overview: Promise<Overview>; untilMs: number } | undefined
   return {
     processes: new Map(processes.map(({ name, steps }) => [name, Object.keys(steps)])),
     async overview() {
       const nowMs = performance.now()
-      if (shared === undefined || (shared.isRead && shared.untilMs <= nowMs))
-        shared = { overview: readSeen(sources).then(overviewOf), untilMs: nowMs + sharedForMs, isRead: false }
+      if (shared === undefined || shared.untilMs <= nowMs)
+        shared = { overview: readSeen(sources).then(overviewOf), untilMs: Infinity }
       const own = shared
       try {
         const overview = await own.overview
-        own.isRead = true
+        own.untilMs = Math.min(own.untilMs, nowMs + sharedForMs)
         return overview
       } catch (error) {
         if (shared === own) shared = undefined

@@ -141,7 +141,7 @@ export function commandRoute<
   const { takesWait = false, mayLackBody = false, shows } = route
   const contentOf = personalReaderOf(replies.schema)
   // The repeat of a create may show what others have changed or added since.
-  const isMarkedCreate = contentOf !== undefined && replies.status !== 200
+  const isMarkedCreate = contentOf !== undefined && replies.status !== 200 && replies.mayFind !== true
   const { store, vault } = deps
   const isKeyed = method === 'POST'
   const texts: Readonly<Record<string, TString>> = { ...route.textParams }

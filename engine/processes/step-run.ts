@@ -1,6 +1,7 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { isDatabaseUnavailable } from '../../platform/database/database.ts'
 import { Problem } from '../../platform/http/problems.ts'
+import { isObjectStoreAway, isRefused } from '../../platform/storage/object-store-away.ts'
 import { errorOf } from '../../platform/outbound/error-of.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
 import { AppendOutcomeUnknownError, EventStoreFullError, EventStoreUnavailableError } from '../store/errors.ts'
@@ -95,8 +96,13 @@ const awayErrors = [
 
 /** Whether a server of the platform was away. This says nothing about the work, which goes on soon after its return. */
 function isServerAway(error: unknown): boolean {
-  if (error instanceof Problem) return error.status === 503
-  return awayErrors.some((away) => error instanceof away) || isDatabaseUnavailable(error)
+  if (error instanceof Problem) return isPassing(error)
+  return awayErrors.some((away) => error instanceof away) || isDatabaseUnavailable(error) || isObjectStoreAway(error)
+}
+
+/** A refusal of the object store is no outage, and the identity provider no server of the platform. */
+function isPassing({ code, status, cause }: Problem): boolean {
+  return status === 503 && code !== 'identity-provider-unavailable' && !isRefused(cause)
 }
 
 /** For operators. A step that waits for another attempt has neither failed nor succeeded. */

@@ -53,16 +53,19 @@ export async function verifyBackups(
           intactFiles.add(file)
         } catch (error) {
           if (!(error instanceof ChunkError)) throw error
-          damaged.add(id)
-          note(id, error.code, `${error.chunk}, of ${entry.kind} ${entry.name}`)
+          fault(id, error.code, `${error.chunk}, of ${entry.kind} ${entry.name}`)
         }
       }
     }
     if (entries !== manifest.entries) {
-      damaged.add(id)
-      note(id, 'manifest-changed', 'the index has another length')
+      fault(id, 'manifest-changed', 'the index has another length')
     }
     if (!damaged.has(id)) intact.add(id)
+  }
+
+  function fault(id: string, kind: BackupFault['kind'], detail: string): void {
+    damaged.add(id)
+    note(id, kind, detail)
   }
 
   function note(backup: string, kind: BackupFault['kind'], detail: string): void {
@@ -75,8 +78,7 @@ export async function verifyBackups(
     } catch (error) {
       if (error instanceof ManifestError) note(id, error.code, error.message)
       else if (error instanceof ChunkError) {
-        damaged.add(id)
-        note(id, error.code, `${error.chunk}, of the index`)
+        fault(id, error.code, `${error.chunk}, of the index`)
       } else throw error
     }
   }

@@ -31,7 +31,7 @@ import { Witness } from '../../../processes/adapters/witness.ts'
 import { LogWriter } from '../../../processes/sealing/log-writer.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
-import { contextOf } from '../../engine/commands/decision-world.ts'
+import { contextOf, observed } from '../../engine/commands/decision-world.ts'
 import { openSealingWorld, origin, type SealingWorld } from '../../processes/sealing/sealing-world.ts'
 import { newRecord } from '../../../contracts/audit/log-record.ts'
 import { isSealedStream } from '../../../contracts/audit/sealed-events.ts'
@@ -126,12 +126,8 @@ afterAll(async () => {
 })
 
 test('has its result also if the event store takes no record of it', async () => {
-  const store = new Proxy(world.store, {
-    get(target, name) {
-      if (name === 'append') return () => Promise.reject(new Error('the disk is full'))
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
+  const store = observed(world.store, (name) => {
+    if (name === 'append') throw new Error('the disk is full')
   })
   const said: string[] = []
   const verification = await verifyAndRecord(servers({ store }), everything, (line) => void said.push(line))

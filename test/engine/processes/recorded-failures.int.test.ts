@@ -12,6 +12,9 @@ import { emptyProjectors } from '../../support/empty-projectors.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
+/** An error of the S3 client with this status of an answer. */
+const ofObjectStore = (httpStatusCode: number) => Object.assign(new Error('canary'), { $metadata: { httpStatusCode } })
+
 let database: FreshDatabase
 let pool: Pool
 
@@ -110,9 +113,19 @@ describe('a step that goes on throwing', () => {
     ['the event store', new EventStoreUnavailableError('a read')],
     ['the event store in an append', new AppendOutcomeUnknownError('errand-1', 3)],
     ['the object store', problem('object-store-unavailable')],
+    ['the object store, whose answer is 500', ofObjectStore(500)],
     ['a database', Object.assign(new Error('canary'), { code: '57P01' })],
   ])('is not parked by runs while a server was away: %s', async (_, error) => {
     for (let minute = 0; minute < 5; minute += 1) expect(await run({ error }, minute * 60)).toEqual([false, false])
+  })
+
+  it.each([
+    ['the object store', problem('object-store-unavailable', { cause: ofObjectStore(403) })],
+    ['the identity provider', problem('identity-provider-unavailable')],
+  ])('is parked by a refusal of %s', async (_, error) => {
+    const parked: unknown[] = []
+    for (let minute = 0; minute < 5; minute += 1) parked.push((await run({ error }, minute * 60))?.[1])
+    expect(parked).toContain(true)
   })
 
   it('is not parked by appends that outlast it', async () => {
