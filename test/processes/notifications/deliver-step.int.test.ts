@@ -75,16 +75,22 @@ test('an operational mail has one-click unsubscription, and the address of it as
   expect(mail?.html).toContain('/v1/notifications/unsubscribe?token')
 })
 
-test('a message about a patient whose erasure has begun ends without being sent', async () => {
-  const patientId = randomUUID()
-  const { story } = await mailing(world, {}, patientId)
-  world.vault.closeSubject(world.orgId, patientId)
-  const { state, attempts, last } = await delivered(world, story)
-  expect(state).toMatchObject({ status: 'failed', attempts: 0 })
-  expect(attempts).toEqual([])
-  expect(last?.data).toMatchObject({ errorCode: 'template_render_failed', errorDetail: 'the variables were erased' })
-  expect(await world.mails()).toEqual([])
-})
+test.each(['before', 'during'])(
+  'a message about a patient whose erasure begins %s its plan ends without being sent',
+  async (when) => {
+    const patientId = randomUUID()
+    const { story } = await mailing(world, {}, patientId)
+    const close = () => world.vault.closeSubject(world.orgId, patientId)
+    const closesAt = when === 'during' ? 'notification-planned' : undefined
+    if (closesAt === undefined) close()
+    const failpoint = (name: string) => void (name === closesAt && close())
+    const { state, attempts, last } = await delivered(world, story, { ...world.otherDeps, failpoint })
+    expect(state).toMatchObject({ status: 'failed', attempts: 0 })
+    expect(attempts).toEqual([])
+    expect(last?.data).toMatchObject({ errorCode: 'template_render_failed', errorDetail: 'the variables were erased' })
+    expect(await world.mails()).toEqual([])
+  },
+)
 
 /** The template has another category than when the message was created. */
 async function recategorised(template: Template, category: NotificationCategory): Promise<void> {
