@@ -416,13 +416,14 @@ test('the host and every service show their health and metrics without a token',
   const ofServices = paths.filter((path) => isForOperators(path) && path.endsWith('/health'))
   expect(ofServices.length).toBeGreaterThan(8)
   for (const base of ['', ...ofServices.map((path) => path.replace(/\/health$/, ''))]) {
-    // Events of other files may have left a warning.
-    const { status: health, body: report } = await watched.send(`${base}/health`)
-    expect([base, health, at(report, 'checks')]).toEqual([
-      base,
-      200,
-      expect.arrayContaining([{ name: 'database', status: 'ok' }]),
-    ])
+    // Other files use this platform, and may have left a warning. On a busy machine a check may fail for a moment.
+    const healthOf = async () => {
+      const { status: health, body: report } = await watched.send(`${base}/health`)
+      const checks: readonly unknown[] = Object.values(Object(at(report, 'checks')))
+      return { base, health, checks, failing: checks.filter((check) => at(check, 'status') === 'failing') }
+    }
+    const checks = expect.arrayContaining([{ name: 'database', status: 'ok' }])
+    await expect.poll(healthOf, { timeout: 30_000 }).toEqual({ base, health: 200, checks, failing: [] })
     const { status, headers, body } = await watched.send(`${base}/metrics`)
     const contentType = 'text/plain; version=0.0.4; charset=utf-8'
     expect([base, status, headers.get('content-type')]).toEqual([base, 200, contentType])
