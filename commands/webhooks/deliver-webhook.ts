@@ -82,19 +82,23 @@ export interface RecordDelivery {
 }
 
 /**
- * Records the outcome of an attempt. A second outcome of the same attempt changes nothing. A delivery that was
+ * Records the outcome of an attempt. A second failure of the same attempt changes nothing. A delivery that was
  * cancelled during the attempt counts as delivered if the receiver accepted it. Otherwise no other attempt follows.
+ *
+ * A process may stand still with the answer of the receiver until another one has made the attempt again. What the
+ * receiver accepted in this round is delivered, however the later attempts ended.
  */
 export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { attempt, outcome, durationMs, now } = command
-  if (state.status !== 'pending' && state.status !== 'cancelled') return []
-  if (state.finishedAttempts >= attempt) return []
+  if (state.status === 'absent' || state.status === 'delivered') return []
   const { deliveryId, subscriptionId, eventId } = state
   const base = { deliveryId, subscriptionId, eventId, attempt, durationMs }
   const at = now.toISOString()
   if (outcome.kind === 'delivered') {
+    if (attempt <= state.roundFrom) return []
     return [{ type: 'WebhookDelivered', data: { ...base, statusCode: outcome.statusCode, deliveredAt: at } }]
   }
+  if (state.status === 'failed' || state.finishedAttempts >= attempt) return []
   const { statusCode, errorClass, endpoint, nextAttemptAt } = outcome
   const failure = { ...base, statusCode, errorClass, endpoint, failedAt: at }
   if (state.status === 'cancelled')

@@ -136,8 +136,12 @@ function finished(
   endedAt: string,
   errorClass: DeliveryErrorClass | null,
 ) {
+  const ended = { attempt, statusCode, durationMs, errorClass }
+  // The attempt ended before with another outcome. A later one may be open.
+  if (attempt <= state.finishedAttempts)
+    return { attempts: state.attempts.map((one) => (one.attempt === attempt ? { ...one, ...ended } : one)) }
   const at = state.openAttemptedAt ?? endedAt
-  const attempts = [...state.attempts, { attempt, at, statusCode, durationMs, errorClass }].slice(-mostAttempts)
+  const attempts = [...state.attempts, { ...ended, at }].slice(-mostAttempts)
   return { attempts, finishedAttempts: attempt, openAttemptedAt: null, openLeaseUntil: null }
 }
 

@@ -111,8 +111,8 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'cancelled-attempt-open',
     fault: 'an attempt that failed while its delivery was cancelled never ends in the log',
     file: 'commands/webhooks/deliver-webhook.ts',
-    at: 'recordDelivery / && 1',
-    becomes: '$left',
+    at: 'recordDelivery / || 2 / .left',
+    becomes: "state.status !== 'pending'",
     caughtBy: { [endpointDecisions]: 'records the attempt that was under way, with any outcome' },
   },
   {

@@ -145,10 +145,39 @@ describe('recording a delivery', () => {
       .thenEvents([fact('WebhookDeliveryFailed')])
   })
 
-  it('of a completed attempt, or of an ended or unknown delivery, changes nothing', () => {
-    given(webhookDeliveries, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
+  const failed = record({
+    kind: 'failed',
+    statusCode: 500,
+    errorClass: 'http_status',
+    nextAttemptAt: new Date(at(37)),
+    endpoint,
+  })
+
+  it('failed: of a completed attempt, or of an ended or unknown delivery, changes nothing', () => {
+    given(webhookDeliveries, scheduled, attempted, attemptFailed).when(recordDelivery, failed).thenNothing()
     for (const end of ended)
-      given(webhookDeliveries, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()
+      given(webhookDeliveries, scheduled, attempted, end)
+        .when(recordDelivery, { ...failed, attempt: 11 })
+        .thenNothing()
+    given(webhookDeliveries).when(recordDelivery, failed).thenNothing()
+  })
+
+  it('delivered: also late, after another process recorded the attempt or the last one of the round as failed', () => {
+    const last = fact('WebhookDeliveryFailed')
+    for (const before of [[attemptFailed], [attemptFailed, last]])
+      given(webhookDeliveries, scheduled, attempted, ...before)
+        .when(recordDelivery, delivered)
+        .thenEvents([fact('WebhookDelivered')])
+    given(webhookDeliveries, scheduled, attempted, fact('WebhookDelivered'))
+      .when(recordDelivery, delivered)
+      .thenNothing()
     given(webhookDeliveries).when(recordDelivery, delivered).thenNothing()
+  })
+
+  it('delivered: not in a later round, which a client requested', () => {
+    const again = fact('WebhookRedeliveryRequested')
+    given(webhookDeliveries, scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 }), again)
+      .when(recordDelivery, delivered)
+      .thenNothing()
   })
 })

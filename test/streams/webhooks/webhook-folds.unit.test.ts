@@ -187,6 +187,23 @@ describe('a delivery', () => {
     })
   })
 
+  it('accepted late shows the attempt that the receiver accepted, and goes on with the numbers and the open attempt', () => {
+    const second = deliveryFact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(60), leaseUntil: at(80) })
+    const failedAgain = deliveryFact('WebhookDeliveryAttemptFailed', { attempt: 2 })
+    const third = deliveryFact('WebhookDeliveryAttempted', { attempt: 3, attemptedAt: at(90), leaseUntil: at(110) })
+    const late = deliveryFact('WebhookDelivered')
+    expect(deliveryOf(...begun, failed, second, failedAgain, third, late)).toMatchObject({
+      status: 'delivered',
+      attempts: [
+        { ...attempt, statusCode: 204, errorClass: null },
+        { ...attempt, attempt: 2, at: at(60) },
+      ],
+      finishedAttempts: 2,
+      openLeaseUntil: at(110),
+      nextAttemptAt: null,
+    })
+  })
+
   it('keeps every key and every recovery that requested it again, with or without a new round', () => {
     const requests = Array.from({ length: 22 }, (_, number) => ({
       key: String(number).padStart(64, '0'),
