@@ -11,6 +11,7 @@ import { execute } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
+import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { notifications, subjectOfContent } from '../../streams/notification/aggregate.ts'
 import { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
@@ -18,7 +19,8 @@ import type { NotificationChannel } from '../../streams/types.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { appends, callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext } from '../../engine/processes/process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import type { RecipientAnswer } from '../adapters/recipient-lookup.ts'
 import { notificationIdOf } from './matches.ts'
 import { isAboutPatient, readPublicEvent, textAt, variablesOf, type PublicEvent } from './public-event.ts'
 
@@ -36,7 +38,10 @@ export type CreatePayload = Static<typeof CreatePayload>
 
 /** Events that notifications cause have hop 1. What these cause in turn would go on for ever. */
 const mostHops = 1
-const awayMs = 2_000
+/** Milliseconds, while the users service is away, and after a failure for one user. */
+const [awayMs, unreadableMs] = [2_000, 60_000]
+/** Answers of a service that is away, starts or stops, or of a gateway before it. */
+const awayStatuses: readonly number[] = [429, 502, 503, 504]
 
 const answering = answeringRefusals({})
 
@@ -60,8 +65,7 @@ export const create: ProcessStep<CreatePayload> = async (todo, deps, step) => {
     return appends(store, target, (state) => discardNotification(discard, state), todo.attempt())
   }
   const recipient = await recipientOf(event, todo, deps, step)
-  if (recipient === 'unavailable')
-    return { kind: 'retry', after: awayMs, pauseMs: awayMs, reason: 'user_lookup_unavailable' }
+  if ('kind' in recipient) return putOff(recipient)
   const content = await contentOf(event, recipient, todo, deps)
   const command = { ...named, ...content, ...subjectOf(notificationId, event, recipient, organisationId) }
   deps.failpoint('notification-prepared')
@@ -86,6 +90,19 @@ function admitted(
   return now.getTime() - Date.parse(event.recordedAt) > mostSeconds * 1000 ? 'event_too_old' : event
 }
 
+type Unavailable = Extract<RecipientAnswer, { readonly kind: 'unavailable' }>
+
+/**
+ * Only a service that is away holds up the other events. It may fail for one user alone, whose record cannot be read: as the
+ * oldest row, this one would be the first after each pause.
+ */
+function putOff({ status }: Unavailable): StepOutcome {
+  const reason = 'user_lookup_unavailable'
+  return status === null || awayStatuses.includes(status)
+    ? { kind: 'retry', after: awayMs, pauseMs: awayMs, reason }
+    : { kind: 'retry', after: unreadableMs, reason }
+}
+
 interface EventRecipient {
   readonly recipientType: 'user' | 'slackChannel'
   /** Null if the event names none. */
@@ -103,7 +120,7 @@ async function recipientOf(
   { orgId, payload: { recipientRule: rule } }: Todo<CreatePayload>,
   { recipients }: ProcessDependencies,
   step: StepContext,
-): Promise<EventRecipient | 'unavailable'> {
+): Promise<EventRecipient | Unavailable> {
   const unknown = { recipientType: 'user', recipientRef: null, locale: defaultLocale, patientId: null } as const
   if (rule.type === 'slackChannel')
     return { ...unknown, recipientType: 'slackChannel', recipientRef: rule.channel, path: null }
@@ -117,23 +134,29 @@ async function recipientOf(
       ? recipients.ofPatient({ orgId, patientId: id }, signal)
       : recipients.ofUser({ orgId, userId: id }, signal),
   )
-  if (answer.kind === 'unavailable') return 'unavailable'
+  if (answer.kind === 'unavailable') return answer
   const user = answer.kind === 'found' ? answer.recipient : null
   const recipientRef = user?.userId ?? (isPatient ? null : id)
   const locale = user?.locale ?? defaultLocale
   return { recipientType: 'user', recipientRef, locale, path, patientId: isPatient ? id : null }
 }
 
-/** The person whose key encrypts the content. Without an organisation, the platform has the key. */
+const patientErased: string = clinicalChannelStream.events.patientErased.type
+
+/**
+ * The person whose key encrypts the content. Without an organisation, the platform has the key. The event of an erasure names
+ * a patient who has no key any more. It has nothing else of the patient, so its messages are not about one.
+ */
 function subjectOf(
   notificationId: string,
-  { data }: RecordedEvent<PublicEvent>,
+  { type, data }: RecordedEvent<PublicEvent>,
   { recipientType, recipientRef, patientId }: EventRecipient,
   orgId: TenantId,
 ): ReturnType<typeof subjectOfContent> {
   if (orgId === noOrganisation) return { phiSubject: notificationId, phiKeyOwner: 'platform' }
   const userId = recipientType === 'user' ? recipientRef : null
-  return subjectOfContent({ notificationId, patientId: patientId ?? patientOf(data) ?? null, userId })
+  const concerned = type === patientErased ? null : (patientId ?? patientOf(data) ?? null)
+  return subjectOfContent({ notificationId, patientId: concerned, userId })
 }
 
 async function contentOf(

@@ -6,11 +6,12 @@ import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { discardedOfLastDay } from '../../../processes/notifications/discarded-events.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
+import { clinicalChannelStream } from '../../../streams/channels/clinical.ts'
 import { usersChannelStream } from '../../../streams/channels/users.ts'
 import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import type { RecipientRule } from '../../../streams/notification-subscription/events.ts'
-import { assessmentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
+import { assessmentPublicFact, clinicalPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { foreignFact } from '../../streams/foreign-facts.ts'
@@ -29,6 +30,7 @@ import {
   published,
   todosOf,
   workedOff,
+  workOff,
   type NotificationsWorld,
   type Story,
 } from './notifications-world.ts'
@@ -196,13 +198,34 @@ describe('the recipient', () => {
 
   test('waits while the users service is away', async () => {
     const userId = randomUUID()
-    world.contacts.set(userId, { status: 500 })
+    world.contacts.set(userId, { status: 503 })
     const { outcome, state } = await created(
       await completed({ type: 'user', path: 'case_id' }, 'mail', { case_id: userId }),
     )
-    expect(outcome).toMatchObject({ kind: 'retry', reason: 'user_lookup_unavailable' })
+    expect(outcome).toMatchObject({ kind: 'retry', reason: 'user_lookup_unavailable', pauseMs: expect.any(Number) })
     expect(state).toEqual({ status: 'absent' })
   })
+
+  test('whose record cannot be read waits alone, and longer than the others', async () => {
+    const userId = randomUUID()
+    world.contacts.set(userId, { status: 500 })
+    const { outcome } = await created(await completed({ type: 'user', path: 'case_id' }, 'mail', { case_id: userId }))
+    expect(outcome).toEqual({ kind: 'retry', reason: 'user_lookup_unavailable', after: 60_000 })
+  })
+})
+
+test('the event of an erasure is sent, although the patient whom it names has no key any more', async () => {
+  const { type, data } = clinicalPublicFact('clinical.patient.erased', {
+    org_id: world.orgId,
+    patient_id: randomUUID(),
+  })
+  await givenTemplate(world, { code: type, channel: 'slack', bodyTemplate: 'Erased: {{patient_id}}' })
+  const rule = await givenRule(world, type, chat, { eventType: type })
+  world.vault.closeSubject(world.orgId, data.patient_id)
+  await world.vault.destroySubject(world.orgId, data.patient_id)
+  const event = await published(world, clinicalChannelStream.name, { type, data })
+  await workOff(world, { rules: [rule], event, orgId: world.orgId })
+  expect(await world.chats()).toMatchObject([{ channel: 'C0123', text: `Erased: ${data.patient_id}` }])
 })
 
 test('a template that does not exist fails the notification', async () => {
