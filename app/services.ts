@@ -277,7 +277,8 @@ function queueLists(
   return {
     async failedNotifications(org, failures, limit) {
       await requireCurrent(deps, notificationsProjector)
-      return foundOf(await listFailuresOfClass(deps.pool, org, failures, limit))
+      const erased = deps.vault.closedOf(org)
+      return foundOf(await listFailuresOfClass(deps.pool, org, { ...failures, erased }, limit))
     },
     async stuckNotifications(org, stuck, limit) {
       await requireCurrent(deps, notificationsProjector)

@@ -120,16 +120,19 @@ export interface FailureClass {
   readonly errorCode: Failed['errorCode']
   /** RFC 3339, inclusive. */
   readonly since: string
+  /** Patients whose erasure has begun. Failures about them are never sent again, so they must not fill the limit. */
+  readonly erased: readonly string[]
 }
 
 /** The failed notifications of a class, oldest failure first, each with the number of all. */
 export async function listFailuresOfClass(
   pool: Pool,
   tenant: TenantId,
-  { errorCode, since }: FailureClass,
+  { errorCode, since, erased }: FailureClass,
   limit: number,
 ) {
   const rows = failuresOf(tenant, since).where(n.errorCode, errorCode)
+  if (erased.length > 0) rows.whereRaw('(?? = any(?)) is not true', [n.patientId, erased])
   return withTotal(pool, rows.orderByRaw('??, ??', [n.failedAt, n.notificationId]).limit(limit))
 }
 

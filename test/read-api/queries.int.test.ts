@@ -398,7 +398,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getNotification: (tenant) => notificationQueries.getNotification(reads, tenant, notificationIds.notification),
   listFailures: (tenant) => notificationQueries.listFailures(pool, tenant, at(0), first),
   listFailuresOfClass: (tenant) =>
-    notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0) }, 50),
+    notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0), erased: [] }, 50),
   listStuck: (tenant) =>
     notificationQueries.listStuck(pool, tenant, { dueBefore: new Date(at(60)), now: new Date(at(60)) }, 50),
   listInboxEntries: (tenant) => notificationQueries.listInboxEntries(pool, tenant, { eventId: ids.event }, first),

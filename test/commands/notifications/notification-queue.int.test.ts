@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
+import { mostRequeued } from '../../../streams/notification-queue-request/events.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { patientFact } from '../../streams/facts.ts'
 import { notificationFact, trigger } from '../../streams/notification-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
@@ -193,6 +195,35 @@ describe('POST /v1/notifications/admin/queue/failed/retry', () => {
     n.api.world.vault.closeSubject(n.clinic.orgId, patientId)
     const answer = await post('/failed/retry', { errorCode: 'provider_auth_failed', since })
     expect(answer).toMatchObject({ status: 202, body: { retried: 1, hasMore: false } })
+    expect(await statusOf(id)).toBe('queued')
+  })
+
+  test('reaches a failure behind a thousand of such a patient', async () => {
+    n.api.world.pass(1)
+    const since = n.api.world.now().toISOString()
+    const [patientId, organisationId] = [randomUUID(), n.clinic.orgId]
+    const ofPatient = { organisationId, phiSubject: patientId, trigger: null }
+    const fail = async () => {
+      const notificationId = randomUUID()
+      const failure = { notificationId, ended: null, errorCode: 'provider_5xx', failedAt: since } as const
+      const facts = [
+        notificationFact('NotificationCreated', { ...ofPatient, notificationId }),
+        notificationFact('NotificationFailed', failure),
+      ]
+      const target = notifications.of(organisationId, notificationId)
+      await n.api.world.store.append(target, 'no_stream', facts, contextOf({ ...n.api.world, orgId: organisationId }))
+    }
+    for (let made = 0; made < mostRequeued; made += 50) await Promise.all(Array.from({ length: 50 }, fail))
+    n.api.world.pass(1)
+    const busy = { kind: 'transient', errorCode: 'provider_5xx', errorDetail: null, retryAfterMs: 0 } as const
+    const id = await n.sent()
+    for (let tries = 0; tries < 5; tries += 1) {
+      await n.attempt(id, busy)
+      n.api.world.pass(60)
+    }
+    n.api.world.vault.closeSubject(organisationId, patientId)
+    const answer = await post('/failed/retry', { errorCode: 'provider_5xx', since })
+    expect(answer.body).toEqual({ retried: 1, hasMore: false })
     expect(await statusOf(id)).toBe('queued')
   })
 
