@@ -72,9 +72,15 @@ const DeliveryAttempt = Type.Object({
   createdAt: Instant,
 })
 
+/** Each request to send a notification again adds a round of attempts, so the record has the newest only. */
+export const attemptsOfRecord = 100
+
 /** Contract-2, C20. */
 export const NotificationWithAttempts = Type.Object(
-  { ...members, deliveryAttempts: Type.Array(DeliveryAttempt) },
+  {
+    ...members,
+    deliveryAttempts: Type.Array(DeliveryAttempt, { description: `The newest ${attemptsOfRecord}, in order` }),
+  },
   { $id: 'NotificationWithAttempts', ...personal('notifications') },
 )
 export type NotificationWithAttempts = Static<typeof NotificationWithAttempts>

@@ -5865,6 +5865,7 @@ export interface components {
             sentAt: string | null;
             /** Format: date-time */
             updatedAt: string;
+            /** @description The newest 100, in order */
             deliveryAttempts: {
                 /** Format: uuid */
                 id: string;

@@ -1,3 +1,4 @@
+import { attemptsOfRecord } from '../../contracts/notifications/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -34,16 +35,17 @@ function notificationsOf(tenant: TenantId) {
   return rowsOfTenant(n, tenant)
 }
 
-/** Reads the attempts in the statement of their notification, so that both are of the same moment. */
+/** Reads the newest attempts in the statement of their notification, so that both are of the same moment. */
 const attemptsMade = () =>
   childrenOf(a, {
     on: { notificationId: n.notificationId },
+    where: (rows) => rows.whereRaw('?? > ?? - ?', [a.attemptNumber, n.attempts, attemptsOfRecord]),
     select: columnsOf(a),
     given: ['success', 'latencyMs'],
     orderBy: [a.attemptNumber],
   })
 
-/** With its attempts that have ended. */
+/** With its newest attempts that have ended. */
 export async function getNotification({ pool, vault }: OpeningReads, tenant: TenantId, id: string) {
   const notification = await openedView(vault, await notificationRow(pool, tenant, id))
   return { ...notification, ...maskedIn(notification) }

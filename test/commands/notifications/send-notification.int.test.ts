@@ -4,6 +4,7 @@ import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { patientFact } from '../../streams/facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
 import { userFact } from '../../streams/user-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { address, mail, openNotificationsApi, permanent, type NotificationsApi } from './notifications-api.ts'
@@ -204,6 +205,22 @@ describe('GET /v1/notifications/{id}', () => {
       ],
     })
     expect(JSON.stringify(body)).not.toContain('canary')
+  })
+
+  test('shows the newest hundred of many attempts', async () => {
+    const id = await n.sent()
+    const made = Array.from({ length: 101 }, (_, index) => ({ attemptId: randomUUID(), attempt: index + 1 }))
+    const facts = made.flatMap(({ attemptId, attempt }) => [
+      notificationFact('NotificationAttemptStarted', { notificationId: id, attemptId, attempt }),
+      notificationFact('NotificationRetryScheduled', {
+        notificationId: id,
+        ended: { attemptId, attempt, response: null, latencyMs: 40 },
+      }),
+    ])
+    await n.api.append(notifications.of(n.clinic.orgId, id), ...facts)
+    const { attempts, deliveryAttempts } = (await n.get(id)).body as { attempts: number; deliveryAttempts: object[] }
+    expect(attempts).toBe(101)
+    expect(deliveryAttempts).toMatchObject(made.slice(1).map(({ attempt }) => ({ attemptNumber: attempt })))
   })
 
   test('needs the scope, and is a 404 for another organisation', async () => {
