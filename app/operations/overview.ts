@@ -5,7 +5,7 @@ import type { DisabledEndpoint } from './endpoints.ts'
 import { blockedRelays } from './relays.ts'
 import type { SystemStatus } from './outside-systems.ts'
 import type { ProcessLife } from './signs-of-life.ts'
-import type { WorkCounts } from './work.ts'
+import { otherGroup, type WorkCounts } from './work.ts'
 
 export interface Seen {
   readonly at: Date
@@ -19,6 +19,8 @@ export interface Seen {
   readonly seal: Overview['seal']
 }
 
+/** The overview names at most so many failure groups. */
+const mostGroups = 100
 /** Work that has been due for so long is late. In milliseconds. */
 const lateMs = 60_000
 /** A read model that has not moved for so long, and has events before it, is behind. */
@@ -95,7 +97,7 @@ function problem(
 function pageOf(code: OperationsProblem['code'], subject: string): string {
   switch (code) {
     case 'work-failing':
-      return `/console/work?group=${encodeURIComponent(subject)}`
+      return subject === otherGroup ? '/console/work' : `/console/work?group=${encodeURIComponent(subject)}`
     case 'work-late':
       return '/console/work?state=due'
     case 'endpoint-disabled':
@@ -170,8 +172,13 @@ function lagOf(projectors: readonly ProjectorLag[]): Overview['lag'] {
   return { projector: worst.name, events: worst.events, seconds: Math.round(worst.idleSeconds) }
 }
 
+interface FailingWork {
+  readonly since: Date
+  readonly count: number
+}
+
 function ofWork(work: readonly WorkCounts[], at: Date): OperationsProblem[] {
-  const groups = new Map<string, { since: Date; count: number }>()
+  const groups = new Map<string, FailingWork>()
   for (const { failure } of work) {
     if (failure === null) continue
     const known = groups.get(failure.groupId)
@@ -184,11 +191,20 @@ function ofWork(work: readonly WorkCounts[], at: Date): OperationsProblem[] {
     ({ state, oldestDueAt }) => state === 'due' && at.getTime() - oldestDueAt.getTime() >= lateMs,
   )
   return [
-    ...[...groups].map(([id, { since, count }]) => problem('work-failing', 'warning', id, since, count)),
+    ...mostFailing(groups).map(([id, { since, count }]) => problem('work-failing', 'warning', id, since, count)),
     ...late.map(({ process, step, oldestDueAt, count }) =>
       problem('work-late', 'warning', `${process}.${step}`, oldestDueAt, count),
     ),
   ]
+}
+
+/** The largest groups, and all others as one. Each host of a webhook that fails makes one. */
+function mostFailing(groups: ReadonlyMap<string, FailingWork>): (readonly [string, FailingWork])[] {
+  const bySize = [...groups].toSorted(([, one], [, other]) => other.count - one.count)
+  const rest = bySize.splice(mostGroups).map(([, group]) => group)
+  const [oldest] = rest.map(({ since }) => since).toSorted((one, other) => one.getTime() - other.getTime())
+  if (oldest === undefined) return bySize
+  return [...bySize, [otherGroup, { since: oldest, count: rest.reduce((sum, { count }) => sum + count, 0) }]]
 }
 
 function oldestOf(work: readonly WorkCounts[], at: Date): Overview['oldest_work'] {

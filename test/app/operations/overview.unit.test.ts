@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createOperations, type OperationsSources } from '../../../app/operations/operations.ts'
 import { overviewOf, type Seen } from '../../../app/operations/overview.ts'
+import { otherGroup } from '../../../app/operations/work.ts'
 import { problemCodes } from '../../../contracts/operations/record.ts'
 import { before, runningProcess as process, seenWell as well, seenWithProblems, usedSystem as system } from './seen.ts'
 
@@ -153,5 +154,24 @@ describe('the overview', () => {
     expect(steps).toEqual({ due: 10, waiting: 1, leased: 1, failing: 2, parked: 0, failed: 0 })
     expect(oldest).toEqual({ process: 'assessments', step: 'expire', since: instant(61) })
     expect(status).toBe('warning')
+  })
+
+  it('names the hundred largest failure groups, and all others as one', () => {
+    const work = Array.from({ length: 150 }, (_, number) => {
+      const failure = { groupId: `group-${number}`, since: before(number), count: number + 1 }
+      return { ...row, state: 'failing', count: number + 1, oldestDueAt: before(50), failure } as const
+    })
+    const { problems } = overviewOf({ ...well, work })
+    expect(problems).toHaveLength(101)
+    expect(problems[0]).toMatchObject({ subject: 'group-149', count: 150 })
+    expect(problems.at(-1)).toEqual({
+      code: 'work-failing',
+      severity: 'warning',
+      subject: otherGroup,
+      since: instant(49),
+      count: 1_275,
+      page: '/console/work',
+      runbook: 'docs/operating.md#work-failing',
+    })
   })
 })
