@@ -1,4 +1,4 @@
-import type { AuditRecords, StreamPart } from '../../contracts/audit/records-in-order.ts'
+import type { AuditRecords } from '../../contracts/audit/records-in-order.ts'
 import type { FindSubject } from '../../contracts/operations/operations.ts'
 import { SubjectKind, type SubjectReference } from '../../contracts/operations/record.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
@@ -12,7 +12,7 @@ import { notificationsProjector } from '../../projections/notifications/notifica
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
-import { partsOf } from '../../read-api/audit/subject-queries.ts'
+import { partsOf, type AuditSubject } from '../../read-api/audit/subject-queries.ts'
 import type { Subjects } from '../../read-api/operations/routes.ts'
 import { deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import { filledLists } from './filled-lists.ts'
@@ -44,8 +44,8 @@ const servedBy = [
   webhookSubscriptionsProjector,
 ] as const
 
-/** A longer history is shown up to there. */
-const mostFacts = 2_000
+/** Of a longer history the oldest and the newest so many count: they have the beginnings and the ends. */
+const mostFacts = 1_000
 const mostRelated = 100
 /** No organisation may have more webhook subscriptions. A bound for the query alone. */
 const mostRecipients = 1_000
@@ -68,17 +68,24 @@ export function createSubjects(sources: SubjectSources): Subjects {
 
 function finderOf({ records, isErased, ...source }: SubjectSources): FindSubject {
   const { pool } = source
-  async function factsOf(parts: AsyncIterable<StreamPart>): Promise<Fact[]> {
+  async function factsOf(subject: AuditSubject, order: 'asc' | 'desc'): Promise<Fact[]> {
+    const parts = partsOf(pool, subject, { ...everything, order })
     const facts: Fact[] = []
-    for await (const fact of records.inOrder(parts, { order: 'asc', after: undefined, isOpened: false })) {
+    for await (const fact of records.inOrder(parts, { order, after: undefined, isOpened: false })) {
       facts.push(fact)
       if (facts.length === mostFacts) break
     }
     return facts
   }
 
-  const factsAbout = (kind: IndexedKind, id: string, tenant: TenantId | null) =>
-    factsOf(partsOf(pool, { kind, id, tenant }, everything))
+  async function factsAbout(kind: IndexedKind, id: string, tenant: TenantId | null): Promise<readonly Fact[]> {
+    const subject = { kind, id, tenant }
+    const oldest = await factsOf(subject, 'asc')
+    if (oldest.length < mostFacts) return oldest
+    const known = new Set(oldest.map((fact) => fact.id))
+    const newest = (await factsOf(subject, 'desc')).filter((fact) => !known.has(fact.id))
+    return [...oldest, ...newest.toReversed()]
+  }
 
   async function requireLiving(orgId: TenantId, facts: readonly Fact[]): Promise<void> {
     for (const { data } of facts) {
@@ -149,7 +156,7 @@ function finderOf({ records, isErased, ...source }: SubjectSources): FindSubject
   }
 }
 
-const everything = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: undefined } as const
+const everything = { after: undefined, from: undefined, to: undefined, categories: undefined } as const
 const noSendings: Sent = { sendings: [], keys: [] }
 
 interface Sent {
