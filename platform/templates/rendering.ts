@@ -56,6 +56,8 @@ const mostKept = 1024 * 1024
 const kept = new LRUCache<string, CompiledTemplate, TemplateSource>({
   maxSize: mostKept,
   sizeCalculation: (_, key) => key.length,
+  // Others may fill the cache meanwhile. Whoever asked for a template gets it all the same.
+  ignoreFetchAbort: true,
   fetchMethod: (_key, _stale, { context }) => compile(context),
 })
 

@@ -19,6 +19,14 @@ async function faultOf(template: TemplateSource): Promise<TemplateFault> {
   throw new Error('the template is accepted')
 }
 
+it('compiles a template although others fill the cache meanwhile', async () => {
+  const waiting = mail('{{a}}', 'It has a subject, so it takes longer')
+  const long = 'x'.repeat(65_000)
+  const others = Array.from({ length: 20 }, (_, number) => mail(`${number} ${long}`))
+  expect((await waiting).variables).toEqual(['a'])
+  await Promise.all(others)
+})
+
 describe('the language of templates', () => {
   const variables = {
     a: 1,
