@@ -101,7 +101,8 @@ export function openChannels(
   async function follow(): Promise<void> {
     const names = channelStreams.map(({ name }) => name)
     const filter = { streamPrefixes: names }
-    const from = await store.head(filter)
+    // Of all events. The newest event of a channel may be far from the end of the log.
+    const from = await store.head({ streamPrefixes: [] })
     // Read after the head, so that no event lies between the two.
     for (const name of names) known.set(name, (await store.readLast(name, { skipForeign: true }))?.revision ?? -1n)
     const subscription = store.subscribeToAll({

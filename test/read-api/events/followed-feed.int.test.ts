@@ -7,6 +7,7 @@ import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { followFeed, waitForPart, type FeedItem, type FeedPart } from '../../../read-api/events/reader.ts'
+import { observed } from '../../engine/commands/decision-world.ts'
 import { disabled, granted, openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
 
 let feed: FeedWorld
@@ -93,6 +94,16 @@ describe('a followed feed', () => {
     expect(listening.since).toBe(0n)
     listening.stop()
     await channels.close()
+  })
+
+  it('begins at the end of the log, however far the newest event of a channel is from there', async () => {
+    const asked: unknown[] = []
+    const store = observed(feed.world.store, (method, [filter]) => void (method === 'head' && asked.push(filter)))
+    const channels = openChannels(store)
+    const listening = await channels.listen('consent.events')
+    listening.stop()
+    await channels.close()
+    expect(asked).toEqual([{ streamPrefixes: [] }])
   })
 
   it('sends how far it has read while only others get events', async () => {
