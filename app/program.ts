@@ -208,7 +208,7 @@ async function audit(order: AuditOrder, own: OwnProcess): Promise<number> {
 async function backup(order: BackupOrder, own: OwnProcess): Promise<number> {
   try {
     const { runBackup } = await import('./backup/run.ts')
-    const { code, text } = await runBackup(order, own.env)
+    const { code, text } = await runBackup(order, own.env, (line) => own.err(`platform: ${line}\n`))
     own.out(text)
     return code
   } catch (error) {

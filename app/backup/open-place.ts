@@ -15,7 +15,8 @@ export type PlaceSettings = Pick<
  * @throws ConfigurationError for another address, or without the settings that it needs
  */
 export function openPlace(address: string, settings: PlaceSettings): BackupPlace {
-  if (!/^[a-z0-9]+:\/\//i.test(address)) return folderPlace(address)
+  // `s3:/bucket` would be a folder, on the disk of the platform.
+  if (!/^(?:[a-z0-9]+:\/|s3:|s3\/\/)/i.test(address)) return folderPlace(address)
   const { backupS3Endpoint: endpoint, backupS3AccessKeyId: accessKeyId } = settings
   const { backupS3Region: region, backupS3SecretAccessKey: secretAccessKey } = settings
   let bucketAddress

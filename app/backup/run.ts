@@ -12,8 +12,11 @@ export interface Outcome {
   readonly text: string
 }
 
-/** @throws Error if it could not be done */
-export async function runBackup(order: BackupOrder, env: Environment): Promise<Outcome> {
+/**
+ * @param say receives what is no result
+ * @throws Error if it could not be done
+ */
+export async function runBackup(order: BackupOrder, env: Environment, say: (line: string) => void): Promise<Outcome> {
   if (order.action === 'release') {
     const { releaseHeldCalls } = await import('./release.ts')
     return { code: 0, text: await releaseHeldCalls(env) }
@@ -22,7 +25,7 @@ export async function runBackup(order: BackupOrder, env: Environment): Promise<O
   const keys = readBackupKeys(configuration.backupKeys)
   const place = openPlace(order.place, configuration)
   try {
-    return await inPlace(order, env, place, keys)
+    return await inPlace(order, env, { place, keys, say })
   } catch (error) {
     // A place that is damaged or of another installation is a finding. So is a key that is missing.
     if (error instanceof ManifestError) return { code: 1, text: `FAULT ${error.code}: ${error.message}` }
@@ -32,29 +35,36 @@ export async function runBackup(order: BackupOrder, env: Environment): Promise<O
   }
 }
 
+interface OpenedPlace {
+  readonly place: BackupPlace
+  readonly keys: BackupKeys
+  readonly say: (line: string) => void
+}
+
 async function inPlace(
   order: Exclude<BackupOrder, { action: 'release' }>,
   env: Environment,
-  place: BackupPlace,
-  keys: BackupKeys,
+  { place, keys, say }: OpenedPlace,
 ): Promise<Outcome> {
   switch (order.action) {
     case 'create': {
       const { createBackup, createdText } = await import('./create.ts')
-      const created = await createBackup(env, place, keys)
+      const created = await createBackup(env, { place, keys, say })
       const text = order.isJson ? JSON.stringify(created, null, 2) : createdText(created)
       return { code: created.faults.length === 0 ? 0 : 1, text }
     }
     case 'list': {
       const { backups, faults } = await listBackups(place, keys)
+      // The list of JSON has backups only.
+      if (order.isJson) for (const fault of faults) say(fault)
       const text = order.isJson ? JSON.stringify(backups, null, 2) : listText(backups, faults)
       return { code: faults.length === 0 ? 0 : 1, text }
     }
     case 'verify': {
-      const { verifyPlace, verifiedText } = await import('./verify.ts')
-      const checked = await verifyPlace(place, keys, order.id)
+      const { isWhole, verifyPlace, verifiedText } = await import('./verify.ts')
+      const checked = await verifyPlace(place, keys, order.id, say)
       const text = order.isJson ? JSON.stringify(checked, null, 2) : verifiedText(checked)
-      return { code: checked.faults.length === 0 ? 0 : 1, text }
+      return { code: isWhole(checked) ? 0 : 1, text }
     }
     case 'restore': {
       const { restoreBackup, restoredText } = await import('./restore.ts')

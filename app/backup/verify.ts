@@ -3,30 +3,58 @@ import { backupIds, openManifest, putVerified, removeVerified } from '../../plat
 import type { BackupPlace } from '../../platform/backup/place.ts'
 import { verifyBackups, type BackupFault, type BackupsChecked } from '../../platform/backup/verify-backups.ts'
 
-/** All backups of a place, or one. Notes in the place that they were verified, and of a damaged one that it is not any more. */
+/**
+ * All backups of a place, or one. Notes in the place that they were verified, and of a damaged one that it is not any more.
+ * @param say receives why there is no such note: a place that takes none must not cost the result, which may have taken
+ * hours
+ */
 export async function verifyPlace(
   place: BackupPlace,
   keys: BackupKeys,
   id: string | undefined,
+  say: (line: string) => void,
 ): Promise<BackupsChecked> {
-  const ids = id === undefined ? await backupIds(place) : [id]
+  const listed = await backupIds(place)
+  const ids = id === undefined ? listed : [id]
   if (ids.length === 0) throw new Error(`there is no backup in ${place.address}`)
   const checked = await verifyBackups(place, keys, ids)
-  for (const each of checked.intact) {
+  // `backup prune` may have removed some while they were read. What they lack is no fault.
+  const left = await backupIds(place)
+  const isLeft = (each: string) => left.includes(each) || !listed.includes(each)
+  const [faults, intact, damaged] = [
+    checked.faults.filter(({ backup }) => isLeft(backup)),
+    checked.intact.filter(isLeft),
+    checked.damaged.filter(isLeft),
+  ]
+  const ofLeft = { ...checked, backups: ids.filter(isLeft).length, faults, intact, damaged }
+  if (ofLeft.backups === 0) throw new Error(`each backup was removed from ${place.address} while it was read`)
+  await note(place, keys, ofLeft).catch((error: unknown) =>
+    say(`the result is not noted in ${place.address}: ${error instanceof Error ? error.message : String(error)}`),
+  )
+  return ofLeft
+}
+
+async function note(place: BackupPlace, keys: BackupKeys, { intact, damaged }: BackupsChecked): Promise<void> {
+  // As verified it would be kept in place of an older one that is intact.
+  for (const each of damaged) await removeVerified(place, each)
+  for (const each of intact) {
     const { key } = await openManifest(place, keys, each)
     await putVerified(place, key, each, new Date())
   }
-  // As verified it would be kept in place of an older one that is intact.
-  for (const each of checked.damaged) await removeVerified(place, each)
   await place.flush()
-  return checked
 }
 
-export function verifiedText({ backups, bytes, faults }: BackupsChecked): string {
+/** Faults are named up to a number only. */
+export function isWhole({ faults, damaged }: Pick<BackupsChecked, 'faults' | 'damaged'>): boolean {
+  return faults.length + damaged.length === 0
+}
+
+export function verifiedText(checked: BackupsChecked): string {
+  const { backups, bytes, faults } = checked
   const count = (number: number) => number.toLocaleString('en')
   return [
     ...faultLines(faults),
-    faults.length === 0
+    isWhole(checked)
       ? `Complete and unchanged: backups ${count(backups)}, bytes ${count(bytes)}.`
       : `Faults: ${count(faults.length)}.`,
   ].join('\n')

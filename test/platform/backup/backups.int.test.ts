@@ -39,6 +39,8 @@ const faultsOf = async (keys: ReturnType<typeof newKeys>) => {
   return faults.map(({ kind, backup, detail }) => `${kind} ${backup} ${detail}`)
 }
 
+const neverSaid = (line: string) => expect.fail(line)
+
 async function flip(file: string, at: number): Promise<void> {
   const bytes = await readFile(file)
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
@@ -245,9 +247,55 @@ test('prune keeps the newest intact backup, if a verification has found a newer 
   const decayed = await plantBackup(place, keys, ['beta'])
   const name = keys.newest.nameOf(hash('sha256', 'beta', 'buffer'))
   await flip(join(folder, 'chunks', 'of-k', name.slice(0, 2), name), 30)
-  expect(await verifyPlace(place, keys, undefined)).toMatchObject({ intact: [intact.id], damaged: [decayed.id] })
+  expect(await verifyPlace(place, keys, undefined, neverSaid)).toMatchObject({
+    intact: [intact.id],
+    damaged: [decayed.id],
+  })
   expect(await verifiedAt(place, keys, decayed.id)).toBeNull()
   expect(await pruneBackups(place, keys, 1, new Date())).toMatchObject({ removed: [], kept: [intact.id, decayed.id] })
+})
+
+test('a verification has its result also if the place takes no note of it', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const [intact, decayed] = [await plantBackup(place, keys, ['alpha']), await plantBackup(place, keys, ['beta'])]
+  const name = keys.newest.nameOf(hash('sha256', 'beta', 'buffer'))
+  await flip(join(folder, 'chunks', 'of-k', name.slice(0, 2), name), 30)
+  const readOnly: BackupPlace = {
+    ...place,
+    put: () => Promise.reject(new Error('EROFS: read-only file system')),
+    remove: () => Promise.reject(new Error('EROFS: read-only file system')),
+  }
+  const said: string[] = []
+  const checked = await verifyPlace(readOnly, keys, undefined, (line) => said.push(line))
+  expect(checked).toMatchObject({ backups: 2, intact: [intact.id], damaged: [decayed.id] })
+  expect(checked.faults).toMatchObject([{ kind: 'chunk-changed', backup: decayed.id }])
+  expect(said).toEqual([`the result is not noted in ${folder}: EROFS: read-only file system`])
+})
+
+test('a backup that prune removes while it is read has no fault', async () => {
+  const keys = newKeys('k')
+  const place = folderPlace(folder)
+  const [first, second] = [await plantBackup(place, keys, ['alpha']), await plantBackup(place, keys, ['beta'])]
+  const last = await plantBackup(place, keys, ['gamma'])
+  const keepOne = async () => {
+    // By somebody else, when the manifest of the first one was read.
+    const { removed } = await pruneBackups(folderPlace(folder), keys, 1, new Date())
+    expect(removed).toEqual([first.id, second.id])
+  }
+  let pruned: Promise<void> | undefined
+  const pruning: BackupPlace = {
+    ...place,
+    async get(name) {
+      if (name.startsWith('chunks/')) await (pruned ??= keepOne())
+      return place.get(name)
+    },
+  }
+  const checked = await verifyPlace(pruning, keys, undefined, neverSaid)
+  expect(checked).toMatchObject({ backups: 1, faults: [], intact: [last.id], damaged: [] })
+  await expect(verifyPlace(place, keys, first.id, neverSaid)).resolves.toMatchObject({
+    faults: [{ kind: 'manifest-missing', backup: first.id }],
+  })
 })
 
 test('a backup is damaged also behind more faults than are named', async () => {
@@ -257,7 +305,7 @@ test('a backup is damaged also behind more faults than are named', async () => {
   const both = [await plantBackup(place, keys, texts), await plantBackup(place, keys, texts)]
   const name = keys.newest.nameOf(hash('sha256', 'alpha', 'buffer'))
   await rm(join(folder, 'chunks', 'of-k', name.slice(0, 2), name))
-  const { faults, intact, damaged } = await verifyPlace(place, keys, undefined)
+  const { faults, intact, damaged } = await verifyPlace(place, keys, undefined, neverSaid)
   expect([faults.length, intact, damaged]).toEqual([1_000, [], both.map(({ id }) => id)])
   for (const { id } of both) expect(await verifiedAt(place, keys, id)).toBeNull()
 })

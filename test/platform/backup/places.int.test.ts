@@ -104,24 +104,39 @@ test('the commands take the address of a bucket and its settings', async () => {
     BACKUP_S3_ACCESS_KEY_ID: account.accessKeyId,
     BACKUP_S3_SECRET_ACCESS_KEY: account.secretAccessKey,
   }
+  const said: string[] = []
   const list = (from: string, changed = {}) =>
-    runBackup({ action: 'list', place: from, isJson: true }, { ...env, ...changed })
+    runBackup({ action: 'list', place: from, isJson: true }, { ...env, ...changed }, (line) => said.push(line))
   const { code, text } = await list('s3://backups/by/command/')
   const listed: unknown = JSON.parse(text)
   expect([code, at(Array.isArray(listed) ? listed[0] : undefined, 'id')]).toEqual([0, id])
   expect(JSON.parse((await list('s3://backups/nothing')).text)).toEqual([])
+  expect(said).toEqual([])
+  expect(await list('s3://backups/by/command', { BACKUP_KEYS: newKeysText('another') })).toEqual({
+    code: 1,
+    text: '[]',
+  })
+  expect(said).toEqual([`FAULT key-unknown: backups/${id}.manifest needs the key k, which BACKUP_KEYS lacks`])
   await expect(list('s3://no-such-bucket/x')).rejects.toThrow('s3://no-such-bucket/x/ cannot be used: NoSuchBucket 404')
   await expect(
     list('s3://backups/x', { BACKUP_S3_SECRET_ACCESS_KEY: 'another-secret-0123456789-abcdef' }),
   ).rejects.toThrow('s3://backups/x/ cannot be used')
 })
 
-test.each(['s3://', 's3://Backups/x', 's3://backups//x', 's3://backups/../x', 's3://backups/a b', 'https://backups/x'])(
-  '%s is refused with the form of a place',
-  (address) => {
-    expect(() => openPlace(address, settings)).toThrow(`${address} is no place for backups`)
-  },
-)
+test.each([
+  's3://',
+  's3://Backups/x',
+  's3://backups//x',
+  's3://backups/../x',
+  's3://backups/a b',
+  'https://backups/x',
+  's3:/backups/x',
+  's3:backups/x',
+  's3//backups/x',
+  'S3:/backups/x',
+])('%s is refused with the form of a place', (address) => {
+  expect(() => openPlace(address, settings)).toThrow(`${address} is no place for backups: s3://bucket/prefix has`)
+})
 
 test('a bucket without its settings is refused, and they are named', () => {
   expect(() => openPlace('s3://backups', { ...settings, backupS3AccessKeyId: undefined })).toThrow(
