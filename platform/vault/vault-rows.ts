@@ -194,6 +194,21 @@ export class VaultRows {
     return stored
   }
 
+  /**
+   * Adds a secret that is newer than all of its kind. The clock of the database may have been ahead when one of them was
+   * made: it must not count as newer than this one.
+   */
+  async addNewest(kind: string, id: string, secret: Uint8Array): Promise<void> {
+    const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, secret)
+    await this.#pool.query(
+      `insert into vault_secrets (kind, id, wrapped, master_key_id, created_at)
+       select $1::text, $2::text, $3::bytea, $4::text,
+         greatest(clock_timestamp(), max(created_at) + interval '1 microsecond')
+       from vault_secrets where kind = $1 and destroyed_at is null`,
+      [kind, id, wrapped, masterKeyId],
+    )
+  }
+
   /** Stores or replaces a secret. A destroyed one stays destroyed. */
   async put(kind: string, id: string, secret: Uint8Array): Promise<StoredSecret> {
     const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, secret)
@@ -405,23 +420,25 @@ export class VaultRows {
     }
   }
 
-  /** A rewriting that began then is complete. */
+  /** A rewriting that began then is complete. One of the future, by a clock that was ahead, is forgotten. */
   async enterRewrite(begunAt: Date): Promise<void> {
     await this.#pool.query(
       `insert into vault_rewrites (begun_at) values ($1)
-       on conflict (only_row) do update set begun_at = greatest(vault_rewrites.begun_at, excluded.begun_at)`,
+       on conflict (only_row) do update set begun_at = excluded.begun_at
+       where vault_rewrites.begun_at < excluded.begun_at or vault_rewrites.begun_at > clock_timestamp()`,
       [begunAt],
     )
   }
 
   /**
    * Whether the newest rewriting began after the key was destroyed, and how long ago it began, in milliseconds. All by
-   * the clock of the database.
+   * the clock of the database. If it was ahead then, nobody knows, so the rewriting does not count.
    */
   async lastRewrite(id: string): Promise<{ readonly isAfterErasure: boolean; readonly ageMs: number }> {
     const { rows } = await this.#pool.query<{ after: boolean | null; age_ms: number }>(
       `select begun_at > (select destroyed_at from vault_secrets where kind = 'subject' and id = $1) as after,
-         (extract(epoch from clock_timestamp() - begun_at) * 1000)::float8 as age_ms from vault_rewrites`,
+         (extract(epoch from clock_timestamp() - begun_at) * 1000)::float8 as age_ms
+       from vault_rewrites where begun_at <= clock_timestamp()`,
       [id],
     )
     const [row] = rows

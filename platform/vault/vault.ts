@@ -323,7 +323,7 @@ export class Vault implements KeyVault {
     const [newest, former] = await this.eventKeys()
     if (newest !== undefined && former !== undefined && former.end === undefined) return newest.id
     const id = randomBytes(6).toString('base64url')
-    await this.#rows.getOrCreate(eventKeyKind, id, newEventKey)
+    await this.#rows.addNewest(eventKeyKind, id, newEventKey())
     return id
   }
 
@@ -372,7 +372,7 @@ export class Vault implements KeyVault {
     // The first one must be the older one.
     await this.secretsOf(kind)
     const id = v7()
-    await this.#rows.getOrCreate(kind, id, newSecrets[kind])
+    await this.#rows.addNewest(kind, id, newSecrets[kind]())
     this.#turning.delete(kind)
     return id
   }
@@ -423,7 +423,7 @@ export class Vault implements KeyVault {
     await this.#signingKeys(purpose)
     const secret = newSigningSecret()
     const key = await signingKeyOf(secret)
-    await this.#rows.getOrCreate(signingKind(purpose), key.kid, () => secret)
+    await this.#rows.addNewest(signingKind(purpose), key.kid, secret)
     this.#signing.delete(purpose)
     return key
   }

@@ -122,3 +122,18 @@ it('a rewriting counts for erasures when the log is switched too', async () => {
   expect(await vault.lastRewrite('org', 'logged')).toMatchObject({ isAfterErasure: true })
   await vault.close()
 })
+
+it('a rewriting by a clock that was ahead counts for no erasure, and the next one does', async () => {
+  const vault = await openVault({ url: server.url('vault'), masterKeys })
+  const admin = new Client({ connectionString: server.url('vault') })
+  await admin.connect()
+  await vault.rewriteFiles()
+  await admin.query(`update vault_rewrites set begun_at = clock_timestamp() + interval '1 day'`)
+  await vault.subjectKeyForWriting('org', 'later')
+  await vault.eraseSubject('org', 'later')
+  expect(await vault.lastRewrite('org', 'later')).toEqual({ isAfterErasure: false, ageMs: Infinity })
+  await vault.rewriteFiles()
+  expect(await vault.lastRewrite('org', 'later')).toMatchObject({ isAfterErasure: true })
+  await admin.end()
+  await vault.close()
+})

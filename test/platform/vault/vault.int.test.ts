@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parseMasterKeys, type MasterKeyRing } from '../../../platform/vault/master-keys.ts'
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
-import { MissingKeyError, type SubjectKey } from '../../../platform/kit/key-vault.ts'
+import { firstEventKey, MissingKeyError, type SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { freshVault, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase
@@ -311,6 +311,34 @@ describe('signing keys', () => {
       await fresh.drop()
     }
   })
+})
+
+test('a rotated key is newer than one that was made by a clock which was ahead', async () => {
+  const fresh = await freshVault()
+  const vault = await openVault({ url: fresh.url, masterKeys })
+  const client = new Client({ connectionString: fresh.url })
+  await client.connect()
+  try {
+    await vault.eventKeys()
+    await vault.secretsOf('unsubscribe')
+    const signing = await vault.signingKey('token')
+    await client.query(`update vault_secrets set created_at = created_at + interval '1 hour'`)
+    const [eventKey, secretId, { kid }] = [
+      await vault.rotateEventKey(),
+      await vault.rotateSecret('unsubscribe'),
+      await vault.rotateSigningKey('token'),
+    ]
+    expect((await vault.eventKeys()).map(({ id }) => id)).toEqual([eventKey, firstEventKey])
+    const { rows: secrets } = await client.query<{ id: string }>(
+      `select id from vault_secrets where kind = 'unsubscribe' order by created_at desc`,
+    )
+    expect(secrets.map(({ id }) => id)).toEqual([secretId, 'current'])
+    expect((await vault.publicKeys('token')).map((key) => key.kid)).toEqual([kid, signing.kid])
+  } finally {
+    await client.end()
+    await vault.close()
+    await fresh.drop()
+  }
 })
 
 describe('the record of the sealed log', () => {
