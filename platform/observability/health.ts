@@ -1,4 +1,5 @@
 import type { Profile } from '../kit/profiles.ts'
+import { limited } from '../kit/time-limits.ts'
 
 export const checkStates = ['ok', 'warning', 'failing'] as const
 type CheckStatus = (typeof checkStates)[number]
@@ -63,19 +64,11 @@ function concerns(check: HealthCheck, kind: HealthKind, service: string | undefi
   return service === undefined || check.services === undefined || check.services.includes(service)
 }
 
-async function runWithin(check: HealthCheck, limitMs: number) {
-  let timer: NodeJS.Timeout | undefined
-  const tooSlow = new Promise<CheckResult>((resolve) => {
-    timer = setTimeout(() => resolve({ status: 'failing', detail: 'no answer in time' }), limitMs)
-  })
-  try {
-    const { status, detail } = await Promise.race([Promise.resolve(check.run()), tooSlow])
-    return { name: check.name, status, ...(detail === undefined ? {} : { detail }) }
-  } catch {
-    return { name: check.name, status: 'failing' as const, detail: 'the check failed' }
-  } finally {
-    clearTimeout(timer)
-  }
+async function runWithin({ name, run }: HealthCheck, limitMs: number) {
+  const failing = (why: string) => (): CheckResult => ({ status: 'failing', detail: why })
+  const answer = (async () => run())().catch(failing('the check failed'))
+  const { status, detail } = await limited(limitMs, answer).catch(failing('no answer in time'))
+  return { name, status, ...(detail === undefined ? {} : { detail }) }
 }
 
 function worst(statuses: readonly CheckStatus[]): CheckStatus {

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { createHealth } from '../../../platform/observability/health.ts'
 import { startApplication } from '../http/test-application.ts'
@@ -48,6 +49,18 @@ it('waits for a check no longer than the limit', async () => {
   expect(await health.report('ready')).toMatchObject({
     checks: [{ name: 'hanging', status: 'failing', detail: 'no answer in time' }],
   })
+})
+
+it('counts an answer that arrived while the process stood still, although the limit has passed', async () => {
+  const health = createHealth({ profile: 'development', limitMs: 100 })
+  health.register({
+    name: 'disk',
+    gatesReadiness: true,
+    run: async () => ({ status: 'ok', detail: typeof (await stat('/')) }),
+  })
+  const report = health.report('ready')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  expect((await report).checks).toEqual([{ name: 'disk', status: 'ok', detail: 'object' }])
 })
 
 it('answers 200 or 503, on the host and for a service with its own checks only', async () => {
