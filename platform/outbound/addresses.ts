@@ -217,8 +217,18 @@ function blockListOf(subnets: readonly Subnet[]): BlockList {
 /** All addresses of a host name. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>
 
+const running = new Map<string, Promise<readonly LookupAddress[]>>()
+
+/**
+ * Half of libuv's threads look up names, whoever asks, and nobody can end a look-up. So a name is looked up once at a time: one
+ * whose name server is silent holds one thread, not all of them.
+ */
 export function resolveHost(host: string): Promise<readonly LookupAddress[]> {
-  return new Promise((resolve, reject) => {
+  const known = running.get(host)
+  if (known !== undefined) return known
+  const found = new Promise<readonly LookupAddress[]>((resolve, reject) => {
     lookup(host, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)))
-  })
+  }).finally(() => running.delete(host))
+  running.set(host, found)
+  return found
 }
