@@ -1,3 +1,5 @@
+import { isFailure } from '../../platform/http/problems.ts'
+
 /** Upper limits of the latencies that are counted together, in milliseconds. Longer ones are in a last group. */
 const latencyLimits = [1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000]
 
@@ -24,7 +26,7 @@ export interface MinuteRates extends Record<OutcomeName, number> {
   /** Minutes since 1970. */
   readonly minute: number
   requests: number
-  /** Answers with HTTP 5xx. */
+  /** Answers that are failures of the platform. */
   errors: number
   /** Requests by latency, as the limits group them. */
   readonly latencies: number[]
@@ -45,7 +47,7 @@ export class Rates {
   request({ status, durationMs }: { readonly status: number; readonly durationMs: number }): void {
     const minute = this.#present()
     minute.requests += 1
-    if (status >= 500) minute.errors += 1
+    if (isFailure(status)) minute.errors += 1
     const group = latencyLimits.findIndex((limit) => durationMs <= limit)
     const place = group === -1 ? latencyLimits.length : group
     minute.latencies[place] = (minute.latencies[place] ?? 0) + 1

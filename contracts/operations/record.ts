@@ -345,7 +345,7 @@ export const Overview = Type.Object(
       Type.Object({
         minute: Instant,
         requests: count,
-        errors: Type.Integer({ minimum: 0, description: 'Answers with HTTP 5xx' }),
+        errors: Type.Integer({ minimum: 0, description: 'Answers with HTTP 5xx, but not 501' }),
         p50_ms: Nullable(Type.Number({ minimum: 0 })),
         p99_ms: Nullable(Type.Number({ minimum: 0 })),
         assessments: Type.Integer({ minimum: 0, description: 'Completed' }),

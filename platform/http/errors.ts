@@ -3,6 +3,7 @@ import { v4 as uuidv4 } from 'uuid'
 import type { LogFields, Logger } from '../observability/logging.ts'
 import { asSent } from './both-casings.ts'
 import {
+  isFailure,
   Problem,
   problem,
   problemType,
@@ -45,7 +46,7 @@ export function createErrorHandler(logger: Logger, translate: TranslateError) {
     if (!tellsOfRecords(answer.status)) reply.removeHeader('x-projection-lag-ms')
     const problemId = uuidv4()
     if (answer.status === 401 || answer.status === 403 || answer.status === 429) logRefusal(request, answer.code)
-    if (answer.status >= 500)
+    if (isFailure(answer.status))
       logger.error({ err: error, code: answer.code, ...describeRequest(request), problemId }, 'request failed')
     return sendProblem(reply, answer, request.id, problemId)
   }

@@ -707,6 +707,11 @@ export class Problem extends Error {
   }
 }
 
+/** Whether an answer is a failure of the platform. 501 refuses how a caller sent its body (RFC 9112, 6.1). */
+export function isFailure(status: number): boolean {
+  return status >= 500 && status !== 501
+}
+
 /** `throw problem('conflict')`. */
 export function problem(code: ProblemCode, options: ProblemDetails = {}): Problem {
   return new Problem(code, options)

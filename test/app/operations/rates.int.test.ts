@@ -39,7 +39,8 @@ it('the rates of all processes are added, by minutes, the oldest first', async (
   const [one, other] = [processAt(5), processAt(10)]
   for (const durationMs of [3, 3, 30]) one.rates.request(answered(durationMs))
   one.rates.request(answered(40_000, 503))
-  other.rates.request(answered(3))
+  // The caller's fault.
+  other.rates.request(answered(3, 501))
   other.rates.appended([{ type: 'AssessmentCompleted' }, { type: 'AssessmentFailed' }, { type: 'CaseOpened' }])
   other.rates.appended([{ type: 'WebhookDelivered' }, { type: 'WebhookDeliveryFailed' }, { type: 'NotificationSent' }])
   one.clock.at = later(65)
