@@ -4,6 +4,7 @@ import type { RuntimeTables } from '../../engine/projections/schema.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { wantsStream } from '../../engine/reads/server-sent-events.ts'
 import { areEqualSecrets, openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import { cookieOf, cookieText } from './cookies.ts'
 
@@ -51,7 +52,7 @@ const cookieName = '__Host-console'
 /** Of one person. The oldest ones end. */
 const mostSessions = 20
 const idTokenPlace = 'id token'
-/** The pages send it with requests that nobody asked for. These do not keep a session alive. */
+/** The pages send it with requests that nobody asked for. */
 export const refreshHeader = 'x-console-refresh'
 
 /**
@@ -80,10 +81,11 @@ export function createSessions(pool: Pool, { consoleSessionSeconds, consoleIdleS
     },
 
     /**
-     * @param isByPerson keeps the session alive
+     * @param mayBeByPerson false: nobody asked for it
      * @throws Problem `session-missing`, and `csrf-refused` for a write that no page of ours has sent
      */
-    async read(request: FastifyRequest, isByPerson = request.headers[refreshHeader] === undefined): Promise<Session> {
+    async read(request: FastifyRequest, mayBeByPerson = true): Promise<Session> {
+      const isByPerson = mayBeByPerson && !isByBrowser(request)
       const secret = secretOf(request)
       if (secret === undefined) throw problem('session-missing')
       const columns = 'user_id, org_id, least(ends_at, seen_at + make_interval(secs => $2)) as expires_at'
@@ -133,6 +135,11 @@ export function createSessions(pool: Pool, { consoleSessionSeconds, consoleIdleS
   }
 }
 export type Sessions = ReturnType<typeof createSessions>
+
+/** Nobody asked for it, so it does not keep the session alive. A browser connects a stream again by itself, without our header. */
+function isByBrowser({ headers }: FastifyRequest): boolean {
+  return headers[refreshHeader] !== undefined || wantsStream(headers.accept)
+}
 
 /** SQL. The parameter has the seconds of `CONSOLE_IDLE_SECONDS`. */
 function hasEnded(parameter: number): string {

@@ -216,7 +216,7 @@ describe('a session', () => {
     const browser = await signedIn()
     await pool.query(`update runtime.console_sessions set seen_at = clock_timestamp() - interval '50 seconds'`)
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { cookie, accept: 'text/event-stream', 'x-console-refresh': '1' }
+    const headers = { cookie, accept: 'text/event-stream' }
     const stream = await fetch(baseUrl + overview, { headers })
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
     const ended = stream.text()
