@@ -8,11 +8,14 @@ interface Minute {
   readonly minute: number
   readonly at: string
   count: number
+  /** The append that has not begun yet. It will have the number of then. */
+  next: Promise<void> | undefined
 }
 
 /**
  * Records each use of the administrator secret. Uses of one route within a minute are one action, with their number. The
- * appends are in the order of the uses, because the newest event of an action has its number.
+ * appends are in the order of the uses, because the newest event of an action has its number. Uses that wait share an append:
+ * while the store is away, each append takes its whole time limit.
  */
 export function recordSecretUses(store: EventStore, now: () => Date): (use: SecretUse) => Promise<void> {
   // One entry for each route that takes the secret.
@@ -23,10 +26,20 @@ export function recordSecretUses(store: EventStore, now: () => Date): (use: Secr
     const at = now()
     const minute = Math.floor(at.getTime() / 60_000)
     const known = minutes.get(route)
-    const current = known?.minute === minute ? known : { actionId: newId(), minute, at: at.toISOString(), count: 0 }
+    const current: Minute =
+      known?.minute === minute ? known : { actionId: newId(), minute, at: at.toISOString(), count: 0, next: undefined }
     minutes.set(route, current)
     current.count += 1
-    const { actionId, count } = current
+    if (current.next !== undefined) return current.next
+    const recorded = before.then(() => record(route, current, correlationId))
+    current.next = recorded
+    before = recorded.catch(() => undefined)
+    return recorded
+  }
+
+  async function record(route: string, minute: Minute, correlationId: string): Promise<void> {
+    minute.next = undefined
+    const { actionId, count, at } = minute
     const action = {
       actionId,
       action: 'administrator_secret.use',
@@ -36,11 +49,8 @@ export function recordSecretUses(store: EventStore, now: () => Date): (use: Secr
       count,
       retried: null,
       projection: null,
-      at: current.at,
+      at,
     } as const
-    const context = { commandId: newId(), correlationId, clientId: 'bootstrap' }
-    const recorded = before.then(() => recordAction(store, action, context))
-    before = recorded.catch(() => undefined)
-    return recorded.then(() => undefined)
+    await recordAction(store, action, { commandId: newId(), correlationId, clientId: 'bootstrap' })
   }
 }

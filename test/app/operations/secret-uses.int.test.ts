@@ -29,6 +29,20 @@ async function counted(...routes: readonly string[]) {
   return [...actions.values()]
 }
 
+it('uses that wait share an append, so none waits for the time limits of many', async () => {
+  const route = `GET /v1/many/${randomUUID()}`
+  const head = async () => (await store.readLast(operationsStream.stream))?.revision ?? -1n
+  const before = await head()
+  const record = recordSecretUses(store, () => new Date('2026-03-01T10:00:00.000Z'))
+  const use = () => record({ route, correlationId: randomUUID() })
+  const first = use()
+  // It has begun.
+  await Promise.resolve()
+  await Promise.all([first, ...Array.from({ length: 49 }, use)])
+  expect(await counted(route)).toEqual([[route, 50]])
+  expect((await head()) - before).toBe(2n)
+})
+
 it('uses of one route within a minute are one action with their number', async () => {
   const [one, other] = [`GET /v1/one/${randomUUID()}`, `GET /v1/other/${randomUUID()}`]
   let now = new Date('2026-03-01T10:00:00.000Z')
