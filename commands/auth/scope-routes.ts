@@ -24,7 +24,7 @@ export function scopeWriteRoutes(app: ServiceApp, deps: CommandDependencies): vo
     operationId: 'registerOauthScopes',
     summary: 'Register the scopes of a service',
     description:
-      'Platform callers only. The same scopes again change nothing; another description replaces the old one.',
+      'Platform callers only. The same scopes again change nothing; another description replaces the old one. So an `Idempotency-Key` has no effect.',
     access: { admin: 'auth:admin', orScope: 'auth:admin' },
     tenancy: 'optional',
     body: RegisterScopesBody,

@@ -124,7 +124,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     operationId: 'registerPermissions',
     summary: 'Register the permissions of a service',
     description:
-      'For platform clients with the scope `users:permissions`. The first registration binds the service to the client, and the first segment of each permission to the service.',
+      'For platform clients with the scope `users:permissions`. The first registration binds the service to the client, and the first segment of each permission to the service. The same permissions again change nothing, so an `Idempotency-Key` has no effect.',
     casing: 'camel',
     body: RegisterPermissionsBody,
     reply: changed(RegisterPermissionsReply),

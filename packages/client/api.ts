@@ -1627,7 +1627,7 @@ export interface paths {
         put?: never;
         /**
          * Register the scopes of a service
-         * @description Platform callers only. The same scopes again change nothing; another description replaces the old one.
+         * @description Platform callers only. The same scopes again change nothing; another description replaces the old one. So an `Idempotency-Key` has no effect.
          */
         post: operations["registerOauthScopes"];
         delete?: never;
@@ -2819,7 +2819,7 @@ export interface paths {
         put?: never;
         /**
          * Register the permissions of a service
-         * @description For platform clients with the scope `users:permissions`. The first registration binds the service to the client, and the first segment of each permission to the service.
+         * @description For platform clients with the scope `users:permissions`. The first registration binds the service to the client, and the first segment of each permission to the service. The same permissions again change nothing, so an `Idempotency-Key` has no effect.
          */
         post: operations["registerPermissions"];
         delete?: never;
@@ -3849,7 +3849,7 @@ export interface components {
                 /** Format: date-time */
                 minute: string;
                 requests: number;
-                /** @description Answers with HTTP 5xx */
+                /** @description Answers with HTTP 5xx, but not 501 */
                 errors: number;
                 p50_ms: number | null;
                 p99_ms: number | null;
