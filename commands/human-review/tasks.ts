@@ -64,7 +64,7 @@ export function claimTask(
 
 export type ReleaseTask = Omit<ClaimTask, 'leaseSeconds'>
 
-/** Releases the holder's claim. A task that nobody holds stays as it is. */
+/** Releases the holder's claim. A task that nobody holds stays as it is, but keeps the key of the request. */
 export function releaseTask(
   { userId, request, now }: ReleaseTask,
   state: HumanReviewTaskState,
@@ -74,10 +74,13 @@ export function releaseTask(
   const task = undecided(state)
   if ('refused' in task) return task
   const holder = holderOf(task, now)
-  if (holder === null) return expired(task, now, request)
-  if (holder !== userId) return refused('task-claimed')
-  const data = { taskId: task.taskId, userId, reason: 'requested' as const, request, releasedAt: now.toISOString() }
-  return [{ type: 'HumanReviewTaskReleased', data }]
+  const at = now.toISOString()
+  const by = { taskId: task.taskId, userId, request }
+  if (holder === userId)
+    return [{ type: 'HumanReviewTaskReleased', data: { ...by, reason: 'requested', releasedAt: at } }]
+  if (holder !== null) return refused('task-claimed')
+  if (task.claim !== null) return expired(task, now, request)
+  return request === null ? [] : [{ type: 'HumanReviewReleaseUnneeded', data: { ...by, decidedAt: at } }]
 }
 
 /** The process calls it at the end of a lease. A lease that was extended meanwhile stays. */

@@ -134,10 +134,8 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
     HumanReviewAssessmentAssigned: ({ data: { taskId, assessmentId }, revision }) => [
       patchRow(humanReviewTasksTable, { taskId, assessmentId, streamRevision: revision }),
     ],
-    // Only the version of the record changes.
-    HumanReviewConsentConfirmed: ({ data: { taskId }, revision }) => [
-      patchRow(humanReviewTasksTable, { taskId, streamRevision: revision }),
-    ],
+    HumanReviewConsentConfirmed: revisionOnly,
+    HumanReviewReleaseUnneeded: revisionOnly,
     HumanReviewTaskCancelled: (event) => {
       const { reason: cancelReason, cancelledAt } = event.data
       return [changed(event, cancelledAt, { ...unclaimed, status: 'cancelled', cancelReason })]
@@ -150,6 +148,11 @@ const unclaimed = { status: 'open', claimedBy: null, leaseUntil: null } as const
 interface TaskEvent {
   readonly data: { readonly taskId: string }
   readonly revision: bigint
+}
+
+/** Nothing else of the record changes. */
+function revisionOnly({ data: { taskId }, revision: streamRevision }: TaskEvent): RowChange[] {
+  return [patchRow(humanReviewTasksTable, { taskId, streamRevision })]
 }
 
 function changed(

@@ -67,6 +67,8 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       const { request, releasedAt } = event.data
       return { ...withRequest(state, request), status: 'open', claim: null, updatedAt: releasedAt }
     }
+    case 'HumanReviewReleaseUnneeded':
+      return withRequest(state, event.data.request)
     case 'HumanReviewOpinionGiven': {
       const { number, userId, recommendation, note, opinionsRequired, request, givenAt } = event.data
       const opinion = { number, userId, lesions: decisionsIn(event.data), recommendation, note, givenAt }

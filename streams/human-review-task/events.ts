@@ -86,6 +86,11 @@ export const humanReviewTaskEvents = {
     'HumanReviewTaskReleased',
     Type.Object({ taskId: Id, userId: Id, reason: ReleaseReason, request: CausingRequest, releasedAt: Instant }),
   ),
+  /** A request with a key to release a task that nobody holds. A repeat of it must not release a later claim. */
+  HumanReviewReleaseUnneeded: defineEvent(
+    'HumanReviewReleaseUnneeded',
+    Type.Object({ taskId: Id, userId: Id, request: CausingRequest, decidedAt: Instant }),
+  ),
   HumanReviewOpinionGiven: defineEvent(
     'HumanReviewOpinionGiven',
     Type.Object({

@@ -81,6 +81,7 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
     request: null,
     releasedAt: at(80),
   },
+  HumanReviewReleaseUnneeded: { taskId, userId: clinicians.ada, request, decidedAt: at(80) },
   HumanReviewOpinionGiven: {
     taskId,
     patientId: ids.patient,

@@ -1,3 +1,4 @@
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 import { decideTask } from '../../commands/human-review/opinions.ts'
 import {
@@ -73,10 +74,12 @@ function advanced(story: Story, random: SeededRandom, task: HumanReviewTask, tex
   const { claim } = task
   const userId = claim?.userId ?? random.pick(Object.values(clinicians))
   const claimed = () => claimTask({ userId, leaseSeconds: 600, request: null, now }, task)
+  const released = (request: CausingRequest) => releaseTask({ userId, request, now }, task)
+  const { request: keyed } = taskFact('HumanReviewReleaseUnneeded').data
   const reason = random.pick(['superseded', 'consent_withdrawn'] as const)
   const assigned = () => assignAssessment({ assessmentId: story.id(random), now }, task)
   const others = [() => cancelTask({ reason, now }, task), () => confirmConsent({ now }, task), assigned]
-  if (claim === null) return random.pick([claimed, claimed, claimed, claimed, ...others])()
+  if (claim === null) return random.pick([claimed, claimed, claimed, claimed, () => released(keyed), ...others])()
   const decided = () => decideTask({ ...opinion(random, task, text), userId, request: null, now }, task)
   return random.pick([
     decided,
@@ -84,7 +87,7 @@ function advanced(story: Story, random: SeededRandom, task: HumanReviewTask, tex
     decided,
     decided,
     claimed,
-    () => releaseTask({ userId, request: null, now }, task),
+    () => released(null),
     () => endLease({ now: new Date(claim.leaseUntil) }, task),
     ...others,
   ])()

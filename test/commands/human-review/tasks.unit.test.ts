@@ -150,6 +150,16 @@ describe('a release', () => {
       .thenNothing()
   })
 
+  it('with a key of a task that nobody holds is repeated without effect on the next claim', () => {
+    const unneeded = taskFact('HumanReviewReleaseUnneeded')
+    const release = { userId: ada, ...when(80), request }
+    given(humanReviewTasks, opened).when(releaseTask, release).thenEvents([unneeded])
+    const next = taskFact('HumanReviewTaskClaimed', { leaseUntil: at(1_890), claimedAt: at(990) })
+    given(humanReviewTasks, opened, unneeded, next)
+      .when(releaseTask, { ...release, ...when(995), request })
+      .thenNothing()
+  })
+
   it('of a task that another user holds is refused', () => {
     given(humanReviewTasks, opened, claimed)
       .when(releaseTask, { userId: bob, ...when(80) })

@@ -56,12 +56,13 @@ describe('the human-review channel', () => {
     ])
   })
 
-  it.each([taskFact('HumanReviewNotSelected'), taskFact('HumanReviewConsentConfirmed')])(
-    'publishes nothing for $type',
-    async (event) => {
-      expect(await published(event)).toEqual([])
-    },
-  )
+  it.each([
+    taskFact('HumanReviewNotSelected'),
+    taskFact('HumanReviewConsentConfirmed'),
+    taskFact('HumanReviewReleaseUnneeded'),
+  ])('publishes nothing for $type', async (event) => {
+    expect(await published(event)).toEqual([])
+  })
 
   it('stops at a task that was never opened', async () => {
     await expect(published(opinion, storeOf([]))).rejects.toThrow('lacks the events before it')

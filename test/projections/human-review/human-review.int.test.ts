@@ -77,9 +77,9 @@ describe('the human-review read model', () => {
     expect(decided['tasks']).toEqual([{ ...task, ...decision, updated_at: at(90), stream_revision: '3' }])
   })
 
-  it('has the reason of a cancellation, after a check of the consent that changed nothing', async () => {
-    const confirmed = taskFact('HumanReviewConsentConfirmed')
-    expect((await rowsOf(opened, confirmed))['tasks']).toEqual([{ ...task, stream_revision: '1' }])
+  it('has the reason of a cancellation, after events that changed only its revision', async () => {
+    for (const event of [taskFact('HumanReviewConsentConfirmed'), taskFact('HumanReviewReleaseUnneeded')])
+      expect((await rowsOf(opened, event))['tasks']).toEqual([{ ...task, stream_revision: '1' }])
     const cancelled = await rowsOf(opened, claimed, taskFact('HumanReviewTaskCancelled'))
     const ended = { status: 'cancelled', cancel_reason: 'superseded', updated_at: at(100), stream_revision: '2' }
     expect(cancelled['tasks']).toEqual([{ ...task, ...ended }])
