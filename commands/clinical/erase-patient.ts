@@ -23,7 +23,7 @@ export interface RequestErasure extends OfPatient {
 
 /**
  * Asks for the erasure. It starts at once, or waits for a second person. A repeat changes nothing, also after a
- * cancellation.
+ * cancellation, and also if the request only joined one that waited.
  */
 export function requestErasure(
   { actor, now, ...command }: RequestErasure,
@@ -31,7 +31,8 @@ export function requestErasure(
 ): Decision<PatientErasureEvent, 'legal-hold' | 'actor-context-missing' | 'idempotency-key-reused'> {
   const earlier = earlierRequest(command, state)
   if (earlier !== undefined) return earlier
-  if (state.erasure?.status === 'awaiting_approval' || isErasing(state)) return []
+  if (state.erasure?.status === 'awaiting_approval') return joined(command, now)
+  if (isErasing(state)) return []
   if (command.approvals === 2 && actor === null) return refused('actor-context-missing')
   if (isHeld(state, now)) return refused('legal-hold')
   const requested: PatientErasureEvent = {
@@ -39,6 +40,14 @@ export function requestErasure(
     data: { ...command, requestedAt: now.toISOString() },
   }
   return command.approvals === 1 ? [requested, started(command, now)] : [requested]
+}
+
+function joined(
+  { patientId, requestedBy: joinedBy, request }: Omit<RequestErasure, 'now' | 'actor'>,
+  now: Date,
+): PatientErasureEvent[] {
+  const data = { patientId, joinedBy, request, joinedAt: now.toISOString() }
+  return request === null ? [] : [{ type: 'PatientErasureJoined', data }]
 }
 
 export interface DecideErasure extends OfPatient {

@@ -26,7 +26,8 @@ export interface PatientErasureState {
   /** The latest hold that was not released. It may be past its end. */
   readonly hold: LegalHold | undefined
   /**
-   * Fingerprints of the keyed requests that began, approved or cancelled an erasure, also an earlier one, by their keys.
+   * Fingerprints of the keyed requests that began, joined, approved or cancelled an erasure, also an earlier one, by their
+   * keys.
    */
   readonly requests: GrowingMap<string>
 }
@@ -42,6 +43,7 @@ function evolve(state: PatientErasureState, event: PatientErasureEvent): Patient
       const begun = { status: 'awaiting_approval', startedAt: null, steps: new Map() } as const
       return { ...withRequest(state, request), erasure: { ...data, ...begun } }
     }
+    case 'PatientErasureJoined':
     case 'PatientErasureApproved':
       return withRequest(state, event.data.request)
     case 'PatientErasureCancelled':

@@ -48,6 +48,11 @@ export const patientErasureEvents = {
     }),
     { version: 2, upcasters: requestedUpcasters },
   ),
+  /** A request with a key, while another one waits for approval. That one answers it, also when it is repeated. */
+  PatientErasureJoined: defineEvent(
+    'PatientErasureJoined',
+    Type.Object({ patientId: Id, joinedBy: By, request: CausingRequest, joinedAt: Instant }),
+  ),
   PatientErasureApproved: defineEvent(
     'PatientErasureApproved',
     Type.Object({ patientId: Id, approvedBy: By, request: CausingRequest, approvedAt: Instant }),

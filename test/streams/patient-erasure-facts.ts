@@ -15,6 +15,12 @@ export const erasureFact = factsOf<PatientErasureEvent>({
     request: { key: hash('c'), fingerprint: hash('d') },
     requestedAt: at(0),
   },
+  PatientErasureJoined: {
+    ...of,
+    joinedBy: ids.claim,
+    request: { key: hash('e'), fingerprint: hash('f') },
+    joinedAt: at(5),
+  },
   PatientErasureApproved: {
     ...of,
     approvedBy: ids.claim,

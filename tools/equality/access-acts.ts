@@ -73,6 +73,7 @@ function erasePatient(story: Story): void {
     erasureFact('LegalHoldPlaced', owned),
     erasureFact('LegalHoldReleased', { patientId }),
     erasureFact('PatientErasureRequested', owned),
+    erasureFact('PatientErasureJoined', { patientId }),
     erasureFact('PatientErasureCancelled', { patientId }),
     erasureFact('PatientErasureRequested', owned),
     erasureFact('PatientErasureApproved', { patientId }),

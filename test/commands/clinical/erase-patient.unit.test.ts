@@ -76,6 +76,24 @@ describe('a request to erase a patient', () => {
   })
 })
 
+describe('a request to erase a patient for whom an erasure waits', () => {
+  const joined = fact('PatientErasureJoined')
+  const another = { ...byTwo, actor: second, requestedBy: second, now: new Date(at(5)) }
+  const keyedAnother = { ...another, request: joined.data.request }
+
+  it('changes nothing without a key', () => {
+    given(patientErasures, requested)
+      .when(requestErasure, { ...another, request: null })
+      .thenNothing()
+  })
+
+  it('keeps its key, so a repeat after the cancellation asks for none', () => {
+    given(patientErasures, requested).when(requestErasure, keyedAnother).thenEvents([joined])
+    given(patientErasures, requested, joined, cancelled).when(requestErasure, keyedAnother).thenNothing()
+    expect(given(patientErasures, requested, joined, cancelled).state.erasure?.status).toBe('cancelled')
+  })
+})
+
 describe('an erasure that waits', () => {
   it('starts when another user approves it', () => {
     given(patientErasures, requested).when(approveErasure, keyed).thenEvents([approved, started])
