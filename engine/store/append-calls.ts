@@ -45,7 +45,7 @@ export class AppendCalls {
 
   /**
    * Appends. Rejects with the client's error if the server refuses. Rejects with any other error if the outcome is
-   * unknown, at the latest after `withinMs`.
+   * unknown, at the latest after `withinMs`, and sooner once the program stops.
    *
    * @param usualMs how long an append waits with all its time
    */
@@ -58,18 +58,19 @@ export class AppendCalls {
     let used: AppendCall | undefined
     const finish = (result: AppendReply['result']): void => {
       isFinished = true
-      clearTimeout(timer)
+      cancel()
       underWay?.waiting.delete(correlationId)
       underWay?.held.delete(correlationId)
       if (result instanceof Error) reject(result)
       else resolve(result)
     }
-    const timer = setTimeout(() => {
+    const cancel = this.#connection.whenOverdue(withinMs, () => {
       finish(new Error('no answer in time'))
       // A node that answers other appends is slow. One that answers none may hang, while another leads the cluster.
-      const isSilent = underWay !== undefined && underWay.heardAt < sentAt && isLongSilence(withinMs, usualMs)
-      if (used !== undefined && isSilent) this.#connection.leaveNodeOf(used)
-    }, withinMs)
+      const isLong = isLongSilence(performance.now() - sentAt, usualMs)
+      if (used !== undefined && underWay !== undefined && underWay.heardAt < sentAt && isLong)
+        this.#connection.leaveNodeOf(used)
+    })
     this.#call()
       .then((call) => {
         if (isFinished) return

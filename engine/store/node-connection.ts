@@ -44,6 +44,8 @@ export function isLongSilence(waitedMs: number, usualMs: number): boolean {
 
 /** How long a call waits for a node, in milliseconds. The search goes on. */
 const mostWaitMs = 10_000
+/** How long an append waits for its answer once the program stops, in milliseconds. */
+const hurriedMs = 1_000
 /** grpc-js's own words for a call that this side has cancelled. */
 const cancelledHere = 'Cancelled on client'
 const mostSeeds = 32
@@ -59,6 +61,8 @@ export class NodeConnection {
   readonly #closing = new AbortController()
   readonly #hurry = new AbortController()
   readonly #attachments = new WeakMap<StreamsCall, Attachment>()
+  /** What gives up each answer that is awaited. */
+  readonly #awaited = new Set<() => void>()
   readonly #name: string
   #attached: Promise<Attachment> | undefined
   #current: Attachment | undefined
@@ -72,6 +76,12 @@ export class NodeConnection {
     this.#rules = rules
     this.#openChannel = channelsOf(address)
     this.#name = address.connectionName ?? v4()
+    this.#hurry.signal.addEventListener('abort', () => {
+      const earlier = [...this.#awaited]
+      setTimeout(() => {
+        for (const giveUp of earlier) if (this.#awaited.has(giveUp)) giveUp()
+      }, hurriedMs).unref()
+    })
   }
 
   /** Opens a call. @throws if no node is found within ten seconds. */
@@ -107,6 +117,16 @@ export class NodeConnection {
   /** Whether calls wait for no node, and failed ones are not repeated. */
   get isHurried(): boolean {
     return this.#hurry.signal.aborted
+  }
+
+  /** Calls back when an answer is overdue: after this time, or soon once the program stops. Returns how to cancel. */
+  whenOverdue(withinMs: number, giveUp: () => void): () => void {
+    const timer = setTimeout(giveUp, this.isHurried ? Math.min(withinMs, hurriedMs) : withinMs)
+    this.#awaited.add(giveUp)
+    return () => {
+      clearTimeout(timer)
+      this.#awaited.delete(giveUp)
+    }
   }
 
   /** Ends each wait for a node that is not found, after this time and later. Calls on a node that is found go on. */

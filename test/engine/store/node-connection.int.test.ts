@@ -189,6 +189,29 @@ describe('a cluster without a node to connect to', () => {
   })
 })
 
+describe('a leader that answers no append', () => {
+  test('has a second for the appends of a program that stops', async () => {
+    await using node = await ScriptedServer.start({})
+    await using store = await openTestStore({ ...patient, url: node.url })
+    const append = () => store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    const earlier = append()
+    await until(() => node.appends.length === 1)
+    store.hurry(0)
+    await expect(earlier).rejects.toThrow('unknown after 1 attempts')
+    await expect(append()).rejects.toThrow('unknown after 1 attempts')
+  })
+
+  test('is waited for if it answers within that second', async () => {
+    await using node = await ScriptedServer.start({
+      onAppend: (request, call, number) => void setTimeout(() => accept(request, call, number), 100),
+    })
+    await using store = await openTestStore({ ...patient, url: node.url })
+    store.hurry(0)
+    const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    expect(await appending).toMatchObject({ revision: 0n })
+  })
+})
+
 describe('a leader that hangs', () => {
   test('is left after one try: the repeat goes to the leader that gossip names, with the same ids', async () => {
     let leads = 0
