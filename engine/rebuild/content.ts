@@ -18,7 +18,7 @@ interface TableComparison {
   readonly table: string
   readonly rows: number
   readonly copyRows: number
-  /** SHA-256 over the rows in key order, hexadecimal. Empty if rows can only be counted. */
+  /** SHA-256 over the hashes of the rows in key order, hexadecimal. Empty if rows can only be counted. */
   readonly hash: string
   readonly copyHash: string
 }

@@ -10,7 +10,7 @@ export interface Side {
   readonly tables: readonly Table[]
 }
 
-/** Number of rows that Postgres hashes at once. The answer has only a few bytes. */
+/** Number of rows in one question. Postgres hashes each row, then the hashes: together the rows may exceed its memory. */
 export const pageRows = 5_000
 
 /** The pages of one table. Postgres hashes each one. */
@@ -33,9 +33,9 @@ export class Pages {
     const { primaryKey } = this.#table
     const columns = Object.keys(this.#table.columns).sort().map(quoted).join(', ')
     const { rows } = await this.#side.client.query<{ rows: number; hash: string; last: string[] | null }>(
-      `select count(*)::int as rows, encode(sha256(convert_to(coalesce(string_agg(line, E'\\n' order by ordinal), ''), 'UTF8')), 'hex') as hash,
+      `select count(*)::int as rows, encode(sha256(coalesce(string_agg(line, '' order by ordinal), '')), 'hex') as hash,
          (array_agg(to_jsonb(key) order by ordinal desc))[1] as last
-       from (select row(${columns})::text as line, array[${keyTexts(this.#table)}] as key, row_number() over (order by ${primaryKey.map(quoted).join(', ')}) as ordinal
+       from (select sha256(convert_to(row(${columns})::text, 'UTF8')) as line, array[${keyTexts(this.#table)}] as key, row_number() over (order by ${primaryKey.map(quoted).join(', ')}) as ordinal
              from ${pageOf(this.#side, this.#table, this.last)} page) numbered`,
       [...(this.last ?? []), pageRows],
     )

@@ -6,6 +6,7 @@ import { insertRow } from '../../../engine/projections/row-changes.ts'
 import { compareWithServing } from '../../../engine/rebuild/compare.ts'
 import { verify } from '../../../engine/rebuild/rebuild.ts'
 import { emptyCopy } from '../../../engine/rebuild/copies.ts'
+import { Pages } from '../../../engine/rebuild/pages.ts'
 import { drop } from '../../../engine/rebuild/rollback.ts'
 import { opened, renamed, say, ticketBoard, ticketCounts, type TicketEvent } from '../projections/tickets.ts'
 import { RebuildWorld } from './rebuild-world.ts'
@@ -144,6 +145,22 @@ describe('a check of a read model', () => {
     })
     const tables = outcome?.kind === 'differs' ? outcome.comparison.tables : []
     expect(tables[1]?.rows).toBe((tables[1]?.copyRows ?? 0) + 12_000)
+  })
+
+  it('holds the text of one row at a time, however long the rows of a page are together', async () => {
+    await filledRegister()
+    await world.pool.query(
+      `insert into register.links select 'a', n, to_jsonb(repeat('x', 1000000)) from generate_series(1, 20) n`,
+    )
+    const client = await world.pool.connect()
+    const asked = vi.spyOn(client, 'query')
+    const pages = new Pages({ client, schema: 'register', tables: [links] }, links)
+    await pages.next()
+    expect(pages.rows).toBeGreaterThan(20)
+    const [text, values] = asked.mock.calls[0] as unknown as [string, unknown[]]
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values)
+    client.release()
+    expect(rows[0]['QUERY PLAN'][0].Plan).toMatchObject({ 'Temp Written Blocks': 0 })
   })
 
   it('reports a missing table', async () => {
