@@ -16,6 +16,8 @@ import { own, PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
 export const ADMINISTRATOR = 'postgres'
 
 const READY_POLL_MS = 20
+/** How long the last lines of a program that has ended are waited for. */
+const LAST_OUTPUT_MS = 1_000
 /** Fixed locale and encoding make texts sort and compare equally on every machine. */
 const INITDB_FLAGS = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']
 const SERVER_SETTINGS = [
@@ -151,6 +153,8 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => {
     child.on('error', () => resolve(null))
     child.on('close', (code) => resolve(code))
+    // A process that outlives it keeps its output open.
+    child.on('exit', (code) => setTimeout(() => resolve(code), LAST_OUTPUT_MS))
   })
 }
 

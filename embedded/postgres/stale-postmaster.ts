@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -25,10 +25,11 @@ export async function readPostmasterFile(clusterDir: string): Promise<Postmaster
  */
 export async function endStalePostmaster(clusterDir: string): Promise<void> {
   const found = await readPostmasterFile(clusterDir)
-  if (found === undefined || !isAlive(found.pid)) return
+  if (found === undefined) return
+  if (!isAlive(found.pid)) return endOrphans(clusterDir)
   if (!(await isOurPostmaster(found.pid, clusterDir))) {
     await rm(join(clusterDir, 'postmaster.pid'), { force: true })
-    return
+    return endOrphans(clusterDir)
   }
   process.kill(found.pid, 'SIGINT')
   if (await gone(found.pid, FAST_SHUTDOWN_MS)) return
@@ -37,6 +38,31 @@ export async function endStalePostmaster(clusterDir: string): Promise<void> {
   throw new Error(
     `embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`,
   )
+}
+
+/**
+ * Ends what is left of a server that was killed. A process that waits for a lock in shared memory does not notice that its
+ * server is gone, and no server starts beside it. Finds such processes on Linux only.
+ */
+async function endOrphans(clusterDir: string): Promise<void> {
+  const deadline = performance.now() + IMMEDIATE_SHUTDOWN_MS
+  for (let left = await orphansOf(clusterDir); left.length > 0; left = await orphansOf(clusterDir)) {
+    if (performance.now() > deadline)
+      throw new Error(`embedded postgres cannot start: process ${left[0]} of an earlier one does not end`)
+    for (const pid of left) isAlive(pid, 'SIGKILL')
+    await sleep(POLL_MS)
+  }
+}
+
+async function orphansOf(clusterDir: string): Promise<number[]> {
+  const ours = await stat(clusterDir)
+  const pids = (await readdir('/proc').catch(() => [])).map(Number).filter((pid) => pid > 1)
+  const found = pids.map(async (pid) => {
+    const title = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    const working = title.startsWith('postgres: ') ? await stat(`/proc/${pid}/cwd`).catch(() => undefined) : undefined
+    return working?.dev === ours.dev && working.ino === ours.ino ? [pid] : []
+  })
+  return (await Promise.all(found)).flat()
 }
 
 async function gone(pid: number, withinMs: number): Promise<boolean> {
@@ -48,9 +74,10 @@ async function gone(pid: number, withinMs: number): Promise<boolean> {
   return false
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is such a process. It gets the signal. */
+function isAlive(pid: number, signal: NodeJS.Signals | 0 = 0): boolean {
   try {
-    process.kill(pid, 0)
+    process.kill(pid, signal)
     return true
   } catch {
     return false

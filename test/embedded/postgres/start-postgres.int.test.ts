@@ -144,6 +144,24 @@ test.concurrent('a killed server process ends its holder, and the next start rec
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
+test.concurrent('the next start ends a process that did not notice the end of its killed server', async (context) => {
+  const { start, postmasterPid } = await ownServers(context)
+  const port = await freePort()
+  const first = await start(port, ['vault'])
+  const client = new Client({ connectionString: first.url('vault') })
+  client.on('error', () => undefined)
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const orphan = rows[0]?.pid ?? Number.NaN
+  process.kill(orphan, 'SIGSTOP')
+  process.kill(await postmasterPid(), 'SIGKILL')
+  expect(await first.exited).toBe(1)
+  expect(isAlive(orphan)).toBe(true)
+
+  const second = await start(port, ['vault'])
+  expect(await query(second.url('vault'), 'SELECT 7 AS n')).toEqual([{ n: 7 }])
+})
+
 test.concurrent('values of a refused statement reach its client, but not the log', async (context) => {
   const { start } = await ownServers(context)
   const lines: string[] = []
