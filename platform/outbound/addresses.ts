@@ -1,6 +1,8 @@
 import { lookup, type LookupAddress } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import type { Profile } from '../kit/profiles.ts'
+import { EgressError } from './egress-error.ts'
 
 type Subnet = readonly [address: string, prefix: number]
 
@@ -231,4 +233,23 @@ export function resolveHost(host: string): Promise<readonly LookupAddress[]> {
   }).finally(() => running.delete(host))
   running.set(host, found)
   return found
+}
+
+/** How long a name server is waited for at first, in milliseconds, and how often it is asked. */
+const asked = { timeout: 2_000, tries: 2 }
+
+/**
+ * By the name servers alone, without a thread. Otherwise two names whose servers are silent, which take ten seconds or more,
+ * would hold up every other look-up of the process.
+ *
+ * @param nameServers default: those of the machine, as they are at this moment
+ */
+export async function askNameServers(host: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
+  const resolver = new Resolver(asked)
+  if (nameServers !== undefined) resolver.setServers(nameServers)
+  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  if (ipv4.status === 'rejected' && ipv6.status === 'rejected') throw new EgressError('dns', { cause: ipv4.reason })
+  const found = (answer: typeof ipv4, family: 4 | 6) =>
+    answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family }))
+  return [...found(ipv4, 4), ...found(ipv6, 6)]
 }

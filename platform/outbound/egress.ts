@@ -9,7 +9,14 @@ import type { Configuration } from '../configuration/configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
 import type { Logger } from '../observability/logging.ts'
 import { connectToMailServer, createConnector } from './connection.ts'
-import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
+import {
+  askNameServers,
+  resolveHost,
+  type ResolveHost,
+  parseEgressAllow,
+  portOf,
+  type OutboundRules,
+} from './addresses.ts'
 import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
 import { skipInterimAnswers } from './interim-answers.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
@@ -78,7 +85,10 @@ export interface EgressOptions {
   readonly isHeld?: () => boolean
   /** Logs each refused address: in production, a tenant's delivery does not contain the reason. */
   readonly logger?: Logger
+  /** Default: tenants' names by the name servers in production, other names by the operating system. */
   readonly resolve?: ResolveHost
+  /** For tenants' names. Default: those of the machine. */
+  readonly nameServers?: readonly string[]
   /** Default: one that nobody reads. */
   readonly calls?: OutsideCalls
   readonly breaker?: { readonly threshold: number; readonly openMs: number }
@@ -132,7 +142,8 @@ const continuing: ReadonlySet<EgressPurpose> = new Set(['provider', 'mail', 'web
 export function createEgress({
   configuration,
   logger,
-  resolve = resolveHost,
+  resolve: givenResolve,
+  nameServers,
   calls = new OutsideCalls(),
   breaker: limits,
   isHeld = () => false,
@@ -145,6 +156,7 @@ export function createEgress({
     dispose: (pool) => void pool.close().catch(() => undefined),
   })
   const exempt = exemptOrigins(configuration)
+  const resolve = givenResolve ?? resolveHost
   const own = createOwnServers(configuration, { resolve, now })
   const ownStore = ownStoreOf(configuration)
 
@@ -234,6 +246,12 @@ export function createEgress({
     }
   }
 
+  /** A name in EGRESS_ALLOW is the operator's, and may be in the hosts file. */
+  function resolveOfTenant(host: string, port: number): ReturnType<ResolveHost> {
+    const isOfOperator = rules.profile === 'development' || rules.allow.hasHost(host, port)
+    return givenResolve !== undefined || isOfOperator ? resolve(host) : askNameServers(host, nameServers)
+  }
+
   function poolOf(url: URL, { purpose, lane }: Caller): Pool {
     const isExempt = exempt[purpose].has(url.origin)
     const via = purpose === 'image' && url.origin === ownStore?.publicOrigin ? ownStore.endpoint : undefined
@@ -243,7 +261,7 @@ export function createEgress({
     const connector = createConnector({
       port: portOf(via ?? url),
       rules,
-      resolve,
+      resolve: isExempt ? resolve : (host) => resolveOfTenant(host, portOf(url)),
       own: isExempt ? undefined : own,
       via,
     })
