@@ -69,7 +69,9 @@ async function manifestVerdict(content: object, keySet: unknown, folder: string)
     if (fault !== undefined) faults.push(`${fault.kind}: ${fault.path}`)
     bytes += file.bytes
   }
-  return faults.length === 0 ? proven({ files: manifest.files.length, bytes }) : refused(faults)
+  if (faults.length > 0) return refused(faults)
+  const { files, leftOut } = manifest
+  return proven({ files: files.length, bytes, ...(leftOut.length === 0 ? {} : { left_out: leftOut }) })
 }
 
 /** Reads a file in pieces: an export may have gigabytes. Undefined if it cannot be read. */

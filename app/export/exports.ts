@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ExportFile, ExportOrder, PatientExports } from '../../contracts/audit/export.ts'
+import type { ExportFile, ExportOrder, LeftOut, PatientExports } from '../../contracts/audit/export.ts'
 import type { ManifestFile } from '../../contracts/audit/offline/manifest.ts'
 import { signManifest, type DocumentKeys } from '../../contracts/audit/sign-document.ts'
 import { problem } from '../../platform/http/problems.ts'
@@ -24,7 +24,9 @@ export function createExports(deps: ExportDependencies): PatientExports {
       if (moment === undefined) throw problem('internal-error')
       for (const { name } of indexes) if (!(await deps.isCurrent(name))) throw problem('read-model-behind')
       const listed: ManifestFile[] = []
-      for await (const file of patientFiles(deps, order, moment)) yield hashed(file, listed)
+      const leftOut: LeftOut[] = []
+      const files = patientFiles(deps, order, moment, (one) => void leftOut.push(one))
+      for await (const file of files) yield hashed(file, listed)
       const about = {
         format: 'clinical-assessment-export/1',
         export_id: order.exportId,
@@ -33,7 +35,7 @@ export function createExports(deps: ExportDependencies): PatientExports {
         position: formatPosition(moment.position),
         at: moment.at.toISOString(),
       }
-      const manifest = await signManifest(deps.vault, { ...about, files: listed })
+      const manifest = await signManifest(deps.vault, { ...about, files: listed, left_out: leftOut })
       const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
       yield { path: 'manifest.json', chunks: once(bytes) }
     },

@@ -1,6 +1,6 @@
 import type { AsOf, Moment } from '../../contracts/audit/as-of.ts'
 import { toAccessRecord } from '../../contracts/audit/access-record.ts'
-import type { ExportFile, ExportOrder } from '../../contracts/audit/export.ts'
+import type { ExportFile, ExportOrder, LeftOut } from '../../contracts/audit/export.ts'
 import type { Provenance } from '../../contracts/audit/provenance.ts'
 import type { AuditRecords, StreamPart } from '../../contracts/audit/records-in-order.ts'
 import { timelineItemOf } from '../../contracts/audit/timeline.ts'
@@ -40,24 +40,29 @@ export interface ExportSources {
 
 const pageRows = 200
 
-/** Everything about a patient at a moment: each file in turn, and nothing of it as a whole in memory. */
+/**
+ * Everything about a patient at a moment: each file in turn, and nothing of it as a whole in memory.
+ * @param leaveOut receives what the files lack. A repeat would lack it too
+ */
 export async function* patientFiles(
   sources: ExportSources,
   { tenant, patientId }: ExportOrder,
   moment: Moment,
+  leaveOut: (one: LeftOut) => void,
 ): AsyncGenerator<ExportFile, void, undefined> {
   // Before all others: what is not sealed yet ends the writing, and it is tried again soon.
-  yield* provenanceOf(sources, tenant, patientId)
+  yield* provenanceOf(sources, tenant, patientId, leaveOut)
   yield { path: 'timeline.jsonl', chunks: lines(timelineOf(sources, tenant, patientId, moment)) }
   yield { path: 'access-log.jsonl', chunks: lines(accessesOf(sources, tenant, patientId)) }
   for await (const part of streamsOf(sources, tenant, patientId, Object.keys(records))) {
     const { id } = parseOwnedStream(part.stream)
     const category = categoryOf(part.stream)
     for (const { file, url } of recordsOf(category, id)) {
-      const pages = await recordPages(sources, tenant, moment, url)
-      if (pages !== undefined) yield { path: `records/${file}.json`, chunks: text(pages) }
+      const path = `records/${file}.json`
+      const pages = await unlessLeftOut(recordPages(sources, tenant, moment, url), path, leaveOut)
+      if (pages !== undefined) yield { path, chunks: text(pages) }
     }
-    yield* imagesOf(sources, tenant, category, id)
+    yield* imagesOf(sources, tenant, { category, id }, leaveOut)
   }
   for await (const { consentId } of pagesOf(
     (page) => listDecisions(sources, tenant, patientId, { type: undefined, page }),
@@ -109,18 +114,32 @@ async function* provenanceOf(
   sources: ExportSources,
   tenant: TenantId,
   patientId: string,
+  leaveOut: (one: LeftOut) => void,
 ): AsyncGenerator<ExportFile, void, undefined> {
   for await (const { stream } of streamsOf(sources, tenant, patientId, [aiReviews.category])) {
     const { id } = parseOwnedStream(stream)
-    const reply = await sources.provenance.of(tenant, id).catch((error: unknown) => {
-      if (error instanceof Problem && leftOut.includes(error.code)) return undefined
-      throw error
-    })
-    if (reply !== undefined) yield { path: `provenance/${id}.json`, chunks: text(reply) }
+    const path = `provenance/${id}.json`
+    const reply = await unlessLeftOut(sources.provenance.of(tenant, id), path, leaveOut)
+    if (reply !== undefined) yield { path, chunks: text(reply) }
   }
 }
 
-const leftOut: readonly string[] = ['review-not-ended', 'provenance-too-large', 'not-found']
+const leftOut: readonly string[] = ['review-not-ended', 'provenance-too-large', 'history-too-large', 'not-found']
+
+/** Undefined for what has no file. Any other failure ends the writing. */
+async function unlessLeftOut<Content>(
+  made: Promise<Content>,
+  path: string,
+  leaveOut: (one: LeftOut) => void,
+): Promise<Content | undefined> {
+  try {
+    return await made
+  } catch (error) {
+    if (!(error instanceof Problem && leftOut.includes(error.code))) throw error
+    leaveOut({ path, reason: error.code })
+    return undefined
+  }
+}
 
 interface RecordFile {
   readonly file: string
@@ -168,13 +187,14 @@ async function recordPages({ asOf }: ExportSources, tenant: TenantId, moment: Mo
 async function* imagesOf(
   { store, objects }: ExportSources,
   tenant: TenantId,
-  category: string,
-  id: string,
+  { category, id }: { readonly category: string; readonly id: string },
+  leaveOut: (one: LeftOut) => void,
 ): AsyncGenerator<ExportFile, void, undefined> {
   for (const { imageId, mimeType, key } of await storedImages(store, tenant, category, id)) {
+    const path = `images/${imageId}.${mimeType === 'image/png' ? 'png' : 'jpg'}`
     const found = await objects.read(key)
-    if (found === undefined) continue
-    yield { path: `images/${imageId}.${mimeType === 'image/png' ? 'png' : 'jpg'}`, chunks: found.chunks }
+    if (found === undefined) leaveOut({ path, reason: 'object-missing' })
+    else yield { path, chunks: found.chunks }
   }
 }
 

@@ -43,6 +43,14 @@ export interface ExportFile {
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
+/** What an export lacks. The manifest names it. */
+export interface LeftOut {
+  /** Of the file that the export would have. */
+  readonly path: string
+  /** `object-missing`, or the code of the problem of the route that answers the same. */
+  readonly reason: string
+}
+
 /** Everything about a patient. */
 export interface PatientExports {
   /**

@@ -20,17 +20,25 @@ export interface FileFault {
   readonly kind: 'missing' | 'changed'
 }
 
+interface CheckedManifest {
+  readonly files: readonly ManifestFile[]
+  /** What an export lacks, as it says itself. */
+  readonly leftOut: readonly unknown[]
+}
+
 /** The files that a signed manifest names, or why it is none. The caller reads a file only after that. */
 export function checkManifest(
   manifest: unknown,
   keySet: unknown,
-): { readonly files: readonly ManifestFile[] } | { readonly refusal: SignatureRefusal | 'not-a-manifest' } {
+): CheckedManifest | { readonly refusal: SignatureRefusal | 'not-a-manifest' } {
   if (!isObject(manifest)) return { refusal: 'not-a-manifest' }
   const { jws, ...signed } = manifest
   const refusal = documentRefusal('manifest', signed, jws, keySet)
   if (refusal !== undefined) return { refusal }
-  const { files } = signed
-  return Array.isArray(files) && files.every(isManifestFile) ? { files } : { refusal: 'not-a-manifest' }
+  const { files, left_out: leftOut } = signed
+  if (!Array.isArray(files) || !files.every(isManifestFile)) return { refusal: 'not-a-manifest' }
+  // Older exports do not say it.
+  return { files, leftOut: Array.isArray(leftOut) ? leftOut : [] }
 }
 
 /** Compares a file as it is found. Undefined: there is none. */

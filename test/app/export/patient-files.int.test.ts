@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeFolder } from '../../../app/export/export-folder.ts'
 import { createExports } from '../../../app/export/exports.ts'
+import { checkManifest } from '../../../contracts/audit/offline/manifest.ts'
 import { openProvenance } from '../../../contracts/audit/provenance.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
@@ -71,6 +72,33 @@ test('an export has a notification to a user who was erased later', async () => 
   await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
   const record = await readFile(join(folder, 'records', 'notifications', `${notificationId}.json`), 'utf8')
   expect(JSON.parse(record)).toMatchObject({ id: notificationId, recipientType: 'user' })
+})
+
+test('an export names the image that the object store lacks, in its signed manifest', async () => {
+  const { world, pool, asOf } = past
+  const { store, vault, orgId, configuration } = world
+  const [patientId, present, gone] = [randomUUID(), randomUUID(), randomUUID()]
+  const of = { organisationId: orgId, patientId }
+  const registered = patientFact('PatientRegistered', of)
+  await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
+  for (const imageId of [present, gone]) {
+    const { received } = await stored(imageId)
+    const facts = [imageFact('ImageDeclared', { ...of, imageId }), imageFact('ImageReceived', received)]
+    await store.append(images.of(orgId, imageId), 'no_stream', facts, contextOf(world))
+    if (imageId === gone) await objects.remove(received.object.key)
+  }
+  await past.caughtUp()
+
+  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
+  const provenance = openProvenance({ store, vault, objects, configuration })
+  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
+  const folder = join(place, 'missing')
+  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  expect(await readdir(join(folder, 'images'))).toEqual([`${present}.jpg`])
+  const manifest: unknown = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))
+  const leftOut = [{ path: `images/${gone}.jpg`, reason: 'object-missing' }]
+  expect(manifest).toMatchObject({ left_out: leftOut })
+  expect(checkManifest(manifest, { keys: await vault.publicKeys('provenance') })).toMatchObject({ leftOut })
 })
 
 test('an export has each image once: of a workflow, which an assessment collected, and of a request', async () => {
