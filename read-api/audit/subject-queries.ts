@@ -31,7 +31,10 @@ export interface AuditSubject {
   readonly tenant: TenantId | null
 }
 
-/** Which parts of a subject's streams may have an event of the answer. */
+/**
+ * Which parts of a subject's streams may have an event of the answer. The clock of the event store may step back: then an
+ * event in the middle of a stream is younger than its last one. So parts of a day before and behind the period come too.
+ */
 export interface PartsQuestion {
   readonly order: 'asc' | 'desc'
   readonly after: LogPlace | undefined
@@ -111,8 +114,8 @@ function rowsAsked(source: Computed<PartView>, { order, after, from, to, categor
   const rows = rowsFrom(source, 'parts.*')
   if (after !== undefined)
     rows.whereRaw(order === 'asc' ? '"lastCommit" >= ?' : '"firstCommit" <= ?', [String(after.commit)])
-  if (from !== undefined) rows.whereRaw('"lastAt" >= ?', [from])
-  if (to !== undefined) rows.whereRaw('"firstAt" < ?', [to])
+  if (from !== undefined) rows.whereRaw(`"lastAt" >= ?::timestamptz - interval '1 day'`, [from])
+  if (to !== undefined) rows.whereRaw(`"firstAt" < ?::timestamptz + interval '1 day'`, [to])
   if (categories !== undefined) rows.whereRaw(`split_part("stream", '-', 1) = any(?)`, [categories])
   return rows
 }

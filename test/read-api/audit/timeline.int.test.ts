@@ -206,6 +206,21 @@ describe('the timeline of a patient', () => {
     expect((await get(orgId, { ...query, types: 'consent.granted' })).status).toBe(400)
   })
 
+  it('has the events of a period although the clock of the event store has stepped back by an hour', async () => {
+    const [orgId, patientId] = [randomUUID(), randomUUID()]
+    await mixedHistory(orgId, [patientId], 3)
+    const all = await timeline(orgId, { patient_id: patientId })
+    const [from = '', to = ''] = [all[3]?.recorded_at, all.at(-3)?.recorded_at]
+    await audit.pool.query(
+      `update audit_subjects.stream_ends
+         set first_at = $2::timestamptz + interval '1 hour', last_at = $1::timestamptz - interval '1 hour'
+       where stream like $3`,
+      [from, to, `%-${orgId}-%`],
+    )
+    const within = await timeline(orgId, { patient_id: patientId, from, to, limit: 2 })
+    expect(idsOf(within)).toEqual(idsOf(all.filter((item) => item.recorded_at >= from && item.recorded_at < to)))
+  })
+
   it('looks at a limited number of events for a page, and the next page goes on behind them', async () => {
     const orgId = randomUUID()
     const patientId = randomUUID()
