@@ -86,9 +86,7 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, keys: EventKe
   return {
     async encode(events, context, place) {
       const { stream } = place
-      const current = keys.signer()
-      const signer = current instanceof Promise ? await current : current
-      const encoded = await Promise.all(
+      const prepared = await Promise.all(
         events.map(async (event, index) => {
           const entry = entryFor(catalogue, event.type, stream)
           const plain = plainData(entry, event)
@@ -100,10 +98,18 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, keys: EventKe
             stream,
             revision: revisionAt(place, index),
           }
-          return signed(signer, entry, head, metadataOf(context), protectedData)
+          return { entry, head, protectedData }
         }),
       )
-      return together(place, encoded)
+      // Last: a key counts for a minute behind its end only, and the vault may take long for the keys of subjects.
+      const current = keys.signer()
+      const signer = current instanceof Promise ? await current : current
+      return together(
+        place,
+        prepared.map(({ entry, head, protectedData }) =>
+          signed(signer, entry, head, metadataOf(context), protectedData),
+        ),
+      )
     },
     async encodeRaw(events, place) {
       const { stream } = place

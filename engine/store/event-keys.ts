@@ -41,6 +41,8 @@ export class EventKeys {
   #newest: Signer
   #newestId = firstEventKey
   #readMs = -Infinity
+  /** The same by the clock of the machine. */
+  #readAtMs = -Infinity
   #reading: Promise<void> | undefined
   readonly #strangers = new LRUCache<string, true>(atMost(mostStrangers))
 
@@ -55,7 +57,9 @@ export class EventKeys {
 
   /** The key that signs. Reads it again after a pause. */
   signer(): Signer | Promise<Signer> {
-    if (performance.now() - this.#readMs < signsUnreadMs) return this.#newest
+    // While a machine sleeps, one of its clocks stands still.
+    const ageMs = Math.max(performance.now() - this.#readMs, Math.abs(Date.now() - this.#readAtMs))
+    if (ageMs < signsUnreadMs) return this.#newest
     return this.#afterRead()
   }
 
@@ -122,6 +126,7 @@ export class EventKeys {
     this.#known = known
     this.#newestId = newest.id
     this.#readMs = performance.now()
+    this.#readAtMs = Date.now()
     return signer
   }
 }

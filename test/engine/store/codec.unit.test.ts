@@ -347,3 +347,19 @@ describe('versions', () => {
     expect(() => now.decode(stored(encoded))).toThrow(/upcaster/)
   })
 })
+
+test('events are signed with the key that is the newest when the keys of their subjects are there', async () => {
+  const keys = new MemoryKeys()
+  const { codec } = await codecFor([{ category: 'visit', events }], keys)
+  const [first] = await keys.eventKeys()
+  const second = { id: 'AbCd-_12', key: createSecretKey(Buffer.alloc(32, 2)), end: undefined }
+  const subjectKey = keys.subjectKeyForWriting.bind(keys)
+  keys.subjectKeyForWriting = async (...subject) => {
+    // Meanwhile the key is rotated, and this process learns of it.
+    keys.eventKeys = async () => [second, ...(first === undefined ? [] : [first])]
+    await codec.refreshKeys()
+    return subjectKey(...subject)
+  }
+  const { events: encoded } = await codec.encode([opened], newContext(), begin)
+  expect(encoded[0]?.metadata).toContain(`"key":"${second.id}"`)
+})

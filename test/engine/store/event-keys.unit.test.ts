@@ -119,3 +119,16 @@ test('after a silence a process reads the keys before it signs, and waits two se
   await vi.advanceTimersByTimeAsync(2_000)
   expect(await signer).toBe(keys.newest)
 })
+
+test('after its machine has slept a process reads the keys before it signs', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  const [first, second] = [newKey('first'), newKey('AbCd-_12')]
+  const vault = vaultOf(first)
+  const keys = await EventKeys.open(vault)
+  vault.keys = [second, first]
+  // Only one of the clocks goes on meanwhile.
+  vi.setSystemTime(Date.now() + 3_600_000)
+  const place = { stream: 'visit-1', revision: 0n, id: 'event', type: 'VisitNoted' }
+  expect((await keys.signer()).sign(place, '{}', '{}')).toContain(second.id)
+  expect(keys.signer()).toBe(keys.newest)
+})
