@@ -8,6 +8,7 @@ import { createExports } from '../../../app/export/exports.ts'
 import { checkManifest } from '../../../contracts/audit/offline/manifest.ts'
 import { openProvenance } from '../../../contracts/audit/provenance.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
@@ -99,6 +100,38 @@ test('an export names the image that the object store lacks, in its signed manif
   const leftOut = [{ path: `images/${gone}.jpg`, reason: 'object-missing' }]
   expect(manifest).toMatchObject({ left_out: leftOut })
   expect(checkManifest(manifest, { keys: await vault.publicKeys('provenance') })).toMatchObject({ leftOut })
+})
+
+test('an export names a record that is made of too many events, and has the others', async () => {
+  const { world, pool, asOf } = past
+  const { store, vault, orgId, configuration } = world
+  const [patientId, imageId] = [randomUUID(), randomUUID()]
+  const of = { organisationId: orgId, patientId }
+  const registered = patientFact('PatientRegistered', of)
+  await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
+  const declared = imageFact('ImageDeclared', { ...of, imageId })
+  await store.append(images.of(orgId, imageId), 'no_stream', [declared], contextOf(world))
+  await past.caughtUp()
+
+  const answers: typeof asOf.answer = async (tenant, moment, path) => {
+    if (path.endsWith(imageId)) throw problem('history-too-large')
+    return asOf.answer(tenant, moment, path)
+  }
+  const sources = { pool, store, vault, objects, configuration, records: auditRecords(store) }
+  const provenance = openProvenance({ store, vault, objects, configuration })
+  const exports = createExports({
+    ...sources,
+    provenance,
+    asOf: { answer: answers, momentOf: (at) => asOf.momentOf(at) },
+    now: () => new Date(),
+    isCurrent: async () => true,
+  })
+  const folder = join(place, 'large')
+  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  expect(await readdir(join(folder, 'records'))).toEqual(['patient.json'])
+  const manifest: unknown = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))
+  const leftOut = [{ path: `records/images/${imageId}.json`, reason: 'history-too-large' }]
+  expect(manifest).toMatchObject({ left_out: leftOut })
 })
 
 test('an export has each image once: of a workflow, which an assessment collected, and of a request', async () => {
