@@ -16,7 +16,7 @@ import { createMetrics } from '../../platform/observability/metrics.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { readModels } from '../../projections/registry.ts'
 import { translateStageError } from '../stage-errors.ts'
-import { erasureIn, eventsUpTo } from './past-events.ts'
+import { erasureIn, eventsUpTo, pastLoad, type PastLoad } from './past-events.ts'
 import { pastListsOfPatient, pastSources } from './past-sources.ts'
 import { pastTables, withQuery } from './past-tables.ts'
 
@@ -28,8 +28,8 @@ export interface PastDependencies {
   readonly logger: Logger
   readonly configuration: Configuration
   readonly objects: ObjectStore
-  /** The services over other read models and another clock. */
-  readonly services: (past: { pool: Pool; now: () => Date; objects: ObjectStore }) => readonly Service[]
+  /** The services over other read models and another clock. `load` knows the streams of the answer, up to the moment. */
+  readonly services: (past: { pool: Pool; now: () => Date; objects: ObjectStore; load: PastLoad }) => readonly Service[]
 }
 
 /** The answer that runs. */
@@ -41,6 +41,8 @@ export interface Past {
   isRecord?: boolean
   /** The connection with the read models of the moment. Undefined before they exist. */
   tables?: PoolClient
+  /** See `PastLoad`. */
+  load?: PastLoad
   /** Why there is no answer: the person of it was erased, or its events cannot be read. */
   refusal?: unknown
   /** The access record of the answer, if it shows something personal. */
@@ -77,6 +79,7 @@ export async function pastApplication(
       throw error
     })
     past().refusal = erasureIn(events, streams)
+    past().load = pastLoad(streams, events)
     const names = request.routeOptions.config.servedBy ?? []
     past().tables = pastTables(
       client,
@@ -100,6 +103,7 @@ export async function pastApplication(
       ),
       now: () => past().moment.at,
       objects: withoutAddresses(objects),
+      load: (target) => past().load?.(target),
     }).map((service) => ({
       ...service,
       routes: (app: ServiceApp) => {

@@ -1,5 +1,5 @@
 import type { EventStore } from '../../engine/store/event-store.ts'
-import type { RecordedEvent } from '../../engine/store/events.ts'
+import { evolved, type DomainEvent, type Loaded, type RecordedEvent, type Target } from '../../engine/store/events.ts'
 import { problem, type Problem } from '../../platform/http/problems.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { PastStream } from './past-sources.ts'
@@ -50,7 +50,22 @@ export function erasureIn(events: readonly RecordedEvent[], streams: readonly Pa
   return undefined
 }
 
+/** The state of a stream of the answer at the moment. Undefined for any other stream. */
+export type PastLoad = <State, Event extends DomainEvent>(target: Target<State, Event>) => Loaded<State> | undefined
+
+/** Answers the loads of routes that decide by a stream itself, not by a read model. */
+export function pastLoad(streams: readonly PastStream[], events: readonly RecordedEvent[]): PastLoad {
+  return <State, Event extends DomainEvent>({ fold, stream }: Target<State, Event>) => {
+    if (!streams.some((one) => one.stream === stream)) return undefined
+    const own = events.filter((event) => event.stream === stream)
+    const state = own.reduce((before, event) => evolved(fold, before, event), fold.initialState)
+    const last = own.at(-1)
+    return { state, revision: last?.revision ?? 'no_stream', position: last?.position }
+  }
+}
+
 const personalMembers: Readonly<Record<string, readonly string[]>> = {
+  LegalHoldPlaced: ['reason'],
   UserCreated: ['email', 'displayName'],
   PatientRegistered: ['person'],
 }

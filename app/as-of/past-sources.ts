@@ -23,6 +23,7 @@ import { notificationSubscriptions } from '../../streams/notification-subscripti
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
+import { patientErasures } from '../../streams/patient-erasure/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { suppressions } from '../../streams/suppression/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
@@ -86,6 +87,7 @@ const ofConsents: Sources = async (asked) => [
   ...streamsOf(consents.of(asked.tenant, asked.param('patientId'))),
   ...(await texts(asked, 'consent_type')),
 ]
+const ofErasure: Sources = ({ tenant, param }) => streamsOf(patientErasures.of(tenant, param('id')))
 const ofUser: Sources = ({ tenant, param }) =>
   streamsOf(users.of(param('id')), organisationRoles.of(tenant), permissions.of())
 const ofPatient =
@@ -109,6 +111,8 @@ export const pastSources: Readonly<Record<string, Sources>> = {
   '/v1/clinical-api/cases/:id/findings': ofCase,
   '/v1/clinical-api/images/:id': ofImage,
   '/v1/clinical-api/patients/:id': ({ tenant, param }) => streamsOf(patients.of(tenant, param('id'))),
+  '/v1/clinical-api/patients/:id/erasure': ofErasure,
+  '/v1/clinical-api/patients/:id/legal-hold': ofErasure,
   '/v1/clinical-api/webhook-subscriptions/:id': (asked) =>
     ofSubject(asked, { kind: 'subscription', id: asked.param('id') }, ['webhook_subscriptions']),
   '/v1/clinical-api/webhook-subscriptions/:id/deliveries/:deliveryId': ofDelivery,

@@ -16,11 +16,13 @@ import { histories, storyOf } from '../../../tools/equality/histories.ts'
 import type { StoryAppend } from '../../../tools/equality/story.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationSubscriptions } from '../../../streams/notification-subscription/aggregate.ts'
+import { patientErasures } from '../../../streams/patient-erasure/aggregate.ts'
 import { suppressions } from '../../../streams/suppression/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { caseFact, patientFact } from '../../streams/facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
 import { ruleFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
+import { erasureFact } from '../../streams/patient-erasure-facts.ts'
 import { userFact } from '../../streams/user-facts.ts'
 import { openPastWorld, type PastWorld } from './past-world.ts'
 
@@ -64,6 +66,8 @@ const templates: readonly (readonly [template: string, ...members: string[]])[] 
   ['/v1/clinical-api/cases/{id}/findings', 'caseId'],
   ['/v1/clinical-api/images/{id}', 'imageId'],
   ['/v1/clinical-api/patients/{id}', 'patientId'],
+  ['/v1/clinical-api/patients/{id}/erasure', 'patientId'],
+  ['/v1/clinical-api/patients/{id}/legal-hold', 'patientId'],
   ['/v1/clinical-api/webhook-subscriptions/{id}', 'subscriptionId'],
   ['/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}', 'subscriptionId', 'deliveryId'],
   ['/v1/human-review/tasks/{id}', 'taskId'],
@@ -298,6 +302,34 @@ describe('the route', () => {
     expect(recorded.at(-1)).toMatchObject({ orgId, patientIds: [patientId], categories: ['as_of'] })
     await past.world.vault.destroySubject(orgId, patientId)
     expect(await ask(patient)).toMatchObject({ status: 410, body: { code: 'subject-erased' } })
+  })
+
+  it('shows a legal hold and an erasure as they were', async () => {
+    const patientId = randomUUID()
+    const of = { patientId, organisationId: tenantOfFact(orgId) }
+    const stream = patientErasures.of(tenantOfFact(orgId), patientId).stream
+    const moments: string[] = []
+    for (const event of [
+      erasureFact('LegalHoldPlaced', of),
+      erasureFact('LegalHoldReleased', { patientId }),
+      erasureFact('PatientErasureRequested', of),
+      erasureFact('PatientErasureCancelled', { patientId }),
+    ]) {
+      await append({ ...storyAppend(), stream, events: [event] })
+      moments.push(formatPosition(await past.caughtUp()))
+    }
+    const asked = async (name: string) => {
+      const path = `/v1/clinical-api/patients/${patientId}/${name}`
+      return Promise.all(moments.map(async (at) => (await ask({ at, path })).body))
+    }
+    const none = { status: 404 }
+    const held = { status: 200, body: { reason: 'lawsuit', until: null } }
+    expect(await asked('legal-hold')).toMatchObject([held, none, none, none])
+    const erasure = (status: string) => ({ status: 200, body: { patient_id: patientId, status } })
+    expect(await asked('erasure')).toMatchObject([none, none, erasure('awaiting_approval'), erasure('cancelled')])
+    expect(past.accesses.at(-1)).toMatchObject({ operation: 'readAsOf', patientIds: [patientId] })
+    await past.world.vault.destroySubject(orgId, patientId)
+    expect((await asked('legal-hold'))[0]).toMatchObject({ code: 'subject-erased' })
   })
 
   it('shows a notification to a user who was erased, of moments after that only', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
 import { createPastAnswers } from '../../../app/as-of/past-answers.ts'
+import { withLoad } from '../../../app/as-of/past-of-services.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { servicesOf, type ServiceDependencies } from '../../../app/services.ts'
 import { builtInScopes } from '../../../commands/auth/scopes.ts'
@@ -80,7 +81,7 @@ export async function openPastWorld(): Promise<PastWorld> {
     ...given,
     now: () => new Date(),
     logger: createLogger({ level: 'warn' }),
-    services: servicesFor,
+    services: ({ load, ...parts }) => servicesFor({ ...parts, store: withLoad(world.store, load) }),
   })
   const accesses: Access[] = []
   const t = await startApplication({
