@@ -147,18 +147,12 @@ export function claimsAddition(worker: string, takings: readonly Taking[]): Addi
       ['key', 'text'],
       ['step', 'text'],
       ['worker', 'text'],
-      ['lease_until', 'timestamptz'],
+      ['leaseUntil', 'timestamptz'],
     ],
-    rows: takings.map(({ process, key, step, leaseUntil }) => ({
-      process,
-      key,
-      step,
-      worker,
-      lease_until: leaseUntil,
-    })),
+    rows: takings.map((taking) => ({ ...taking, worker })),
     text: (source) =>
       `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
-       select x.process, x.key, x.step, x.worker, x.lease_until, '-infinity', 0, 0, 0 from ${source}
+       select x.process, x.key, x.step, x.worker, x."leaseUntil", '-infinity', 0, 0, 0 from ${source}
        on conflict (process, key, step) do nothing returning concat_ws(' ', process, step, key) as added`,
     settle(added) {
       for (const { process, step, key, settle } of takings) settle(added?.includes(`${process} ${step} ${key}`))

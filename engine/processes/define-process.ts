@@ -38,21 +38,17 @@ export type StepFunction<Payload, Deps> = (
   context: StepContext,
 ) => Promise<StepOutcome>
 
-/** The payload of its rows is checked before the step runs. */
-export function step<Payload extends TObject, Deps>(
-  payload: Payload,
-  run: StepFunction<Static<Payload>, Deps>,
-): StepDefinition<Payload, false, Deps> {
-  return { payload, isKeyed: false, runIn: checked(payload, run) }
+function defineStep<IsKeyed extends boolean>(isKeyed: IsKeyed) {
+  return <Payload extends TObject, Deps>(
+    payload: Payload,
+    run: StepFunction<Static<Payload>, Deps>,
+  ): StepDefinition<Payload, IsKeyed, Deps> => ({ payload, isKeyed, runIn: checked(payload, run) })
 }
 
+/** The payload of its rows is checked before the step runs. */
+export const step = defineStep(false)
 /** A step that calls one of many receivers: its rows have a concurrency key. */
-export function keyedStep<Payload extends TObject, Deps>(
-  payload: Payload,
-  run: StepFunction<Static<Payload>, Deps>,
-): StepDefinition<Payload, true, Deps> {
-  return { payload, isKeyed: true, runIn: checked(payload, run) }
-}
+export const keyedStep = defineStep(true)
 
 function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Static<Payload>, Deps>) {
   const validator = atFirstUse(() => Compile(schema))

@@ -69,19 +69,17 @@ export class ProcessWorker implements BudgetMember {
   #claiming = 0
   /** Steps that run now, of rows that fail. */
   #failing = 0
-  /** Whether the list has reached the head that it must reach first. */
-  #mayTake = false
   readonly #heard = new HeardRows()
   readonly #ended: Completion[] = []
-  /** There may be rows to claim while `#news` is greater than `#seen`. */
+  /** There may be rows to claim while `#news` is greater than `#seen`, as before the first claim. */
   #news = 1
   #seen = 0
   /** The last claim, by the clock. */
   #claimedAt = new Date(0)
   /** On the monotonic clock. */
   #claimedMs = Number.NEGATIVE_INFINITY
-  #sweptMs = Number.NEGATIVE_INFINITY
-  #mayHaveClaims = true
+  /** When claims are swept next. Without claims never. */
+  #sweepMs = 0
   /** When the ended claims are given back at the latest. On the monotonic clock. */
   #giveBackMs = Infinity
   #hearsSinceMs = Infinity
@@ -122,7 +120,7 @@ export class ProcessWorker implements BudgetMember {
   take(part: BatchPart): Taking[] {
     const { budget, now, closing, hearsOf, stepLeaseMs } = this.#options
     const mayOlderWait = this.#news > this.#seen
-    if (!this.#mayTake || mayOlderWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
+    if (mayOlderWait || this.#keys !== undefined || closing.aborted || !hearsOf()) return []
     const at = now()
     const due = rowsIn(part).filter(
       (todo) => todo.dueAt <= at && Object.hasOwn(this.process.steps, todo.step) && !this.#heard.holds(todo),
@@ -160,7 +158,6 @@ export class ProcessWorker implements BudgetMember {
       if (closing.aborted) return
       await pause(backoffMs(firstLook, attempt), closing)
     }
-    this.#mayTake = true
     while (!closing.aborted) {
       const waitMs = await retryUntilDone(() => this.#round(), logger, closing)
       const timer = setTimeout(this.#woken.resolve, waitMs ?? 0)
@@ -192,12 +189,8 @@ export class ProcessWorker implements BudgetMember {
     const limit = budget.roomFor(this)
     if (limit > 0) await this.#look(limit)
     const nowMs = performance.now()
-    if (this.#mayHaveClaims && nowMs >= this.#sweptMs + sweepMs) {
-      this.#sweptMs = nowMs
-      this.#mayHaveClaims = await this.#claims.sweep(now())
-    }
-    const sweepRestMs = this.#mayHaveClaims ? sweepMs : Infinity
-    const restMs = Math.min(this.#pollMs(), sweepRestMs, this.#giveBackMs - performance.now())
+    if (nowMs >= this.#sweepMs) this.#sweepMs = (await this.#claims.sweep(now())) ? nowMs + sweepMs : Infinity
+    const restMs = Math.min(this.#pollMs(), Math.min(this.#sweepMs, this.#giveBackMs) - performance.now())
     if (limit === 0) return Math.max(1, restMs)
     const readMs = this.#heard.isComplete ? Infinity : this.#claimedMs + quietMs - performance.now()
     return Math.max(1, Math.min(restMs, readMs, this.#untilDueMs(), this.#askAgainMs - performance.now()))
@@ -287,7 +280,7 @@ export class ProcessWorker implements BudgetMember {
       if (this.#keys !== undefined || claimed.isFailing) this.#news += 1
       this.#options.budget.freed()
     })
-    this.#mayHaveClaims = true
+    this.#sweepMs = Math.min(this.#sweepMs, performance.now() + sweepMs)
     if (claimed.isFailing) this.#failing += 1
     this.#heard.begin(claimed.todo)
     this.#steps.add(working)

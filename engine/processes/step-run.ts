@@ -52,24 +52,21 @@ export async function runStep(
   surroundings: Omit<StepContext, 'hasTime' | 'leaseUntil'>,
   { leaseUntil: lease, timeoutMs, abandonMs }: Term,
 ): Promise<StepResult> {
-  const { signal } = surroundings
   const begunMs = performance.now()
   const hasTime = (): boolean => performance.now() - begunMs < timeoutMs / 2
-  const stopping = new AbortController()
-  const stop = (): void => stopping.abort(signal.reason)
+  const timeUp = new AbortController()
   const abandonment = Promise.withResolvers<never>()
   let timer = setTimeout(() => {
     // After a suspension of the process, timers run before the answers that have arrived: the answers must count.
-    setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))
+    setImmediate(() => timeUp.abort(new DOMException('the step took too long', 'TimeoutError')))
     timer = setTimeout(
       () => abandonment.reject(new AbandonedStepError(`step ${todo.step} ignores its time limit`)),
       abandonMs - timeoutMs,
     )
   }, timeoutMs)
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
+  const signal = AbortSignal.any([surroundings.signal, timeUp.signal])
   try {
-    const context = { ...surroundings, leaseUntil: lease, signal: stopping.signal, hasTime }
+    const context = { ...surroundings, leaseUntil: lease, signal, hasTime }
     return await Promise.race([run(todo, context), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
@@ -78,7 +75,6 @@ export async function runStep(
     return { error }
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
   }
 }
 

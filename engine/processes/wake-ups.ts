@@ -5,9 +5,10 @@ import type { BatchPart } from '../projections/checkpoint-moves.ts'
 import type { ProjectionRunner } from '../projections/runner.ts'
 import type { Advance } from '../projections/runner-options.ts'
 import { prepared } from '../../platform/database/prepared.ts'
-import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import { pause } from '../../platform/kit/backoff.ts'
 import type { TodoRow } from './process.ts'
 import type { Position } from '../../platform/kit/positions.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { todoTable } from './todo-tables.ts'
 
 /**
@@ -20,6 +21,8 @@ const [hello, here] = ['hello', 'here']
 /** The time between two greetings of a listener, and the time that others have for an answer, in milliseconds. */
 const helloMs = 60_000
 const answerMs = 2_000
+/** Between a connection of a listener that was lost and the next one, in milliseconds. */
+const againMs = 100
 
 /** Whether other instances listen. While nobody can tell, they may. */
 export class Listeners {
@@ -175,14 +178,9 @@ export async function listenForLists(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let attempt = 1; !signal.aborted; attempt += 1) {
-    try {
-      await untilLost(await pool.connect(), hear, listeners, signal)
-      attempt = 1
-    } catch (error) {
-      logger.warn({ component: 'processes', attempt, err: error }, 'listening for new work ended')
-    }
-    await pause(backoffMs({ firstMs: 100, mostMs: 5_000 }, attempt), signal)
+  while (!signal.aborted) {
+    await retryUntilDone(async () => untilLost(await pool.connect(), hear, listeners, signal), logger, signal)
+    await pause(againMs, signal)
   }
 }
 

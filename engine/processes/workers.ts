@@ -56,14 +56,12 @@ export class Workers {
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #subscriptions: readonly (() => void)[] = []
-  readonly #identity?: InstanceIdentity
+  #identity: InstanceIdentity | undefined
   readonly #worker = { id: randomUUID() as string }
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
     this.#options = { ...usual(), ...options }
-    const { instance, pool } = options
-    if (instance !== undefined) this.#identity = new InstanceIdentity(instance, pool, this.#closing.signal)
     const shared = new WorkerBudget(this.#options.workers)
     this.#workers = options.processes.map((process) => this.#workerOf(process, shared))
   }
@@ -128,7 +126,8 @@ export class Workers {
   /** Ends the claims of earlier runs of this instance. Comes before the first claim. */
   async #takeOver(): Promise<void> {
     const { instance, pool, logger } = this.#options
-    if (instance === undefined || this.#identity === undefined) return
+    if (instance === undefined) return
+    this.#identity ??= new InstanceIdentity(instance, pool, this.#closing.signal)
     if (!(await this.#identity.take())) {
       const why = `another process is the instance ${instance}: steps that a crash cuts off wait for their lease`
       if (!this.#closing.signal.aborted) logger.warn({ component: 'processes', reason: 'INSTANCE_ID' }, why)
