@@ -6,6 +6,7 @@ import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
+import { organisationsOf, type NamedOrganisations } from './matches.ts'
 
 /** An event of any channel: its envelope, and the payload that differs from type to type. */
 export interface PublicEvent {
@@ -70,15 +71,17 @@ function publicForm(event: RecordedEvent<ForeignReceived> | undefined): Recorded
 
 /**
  * The variables of a template: the members of the payload. Addresses of images are credentials. As in the feed, an event of
- * several organisations names only the one whose message it is.
+ * several organisations names only the one whose message it is. Other services may name them in several members.
  */
 export function variablesOf(
   { data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>,
   orgId: TenantId,
 ): string {
-  const organisations = memberOf(members, 'organisationIds')
-  const isOfSeveral = Array.isArray(organisations) && organisations.length > 1
-  return JSON.stringify(isOfSeveral ? { ...members, organisationIds: [orgId] } : members)
+  const named: NamedOrganisations = Object(members)
+  if (organisationsOf(named).length < 2) return JSON.stringify(members)
+  const own = { org_id: orgId, orgId, organisationId: orgId, organisationIds: [orgId] }
+  const narrowed = Object.entries(own).filter(([name]) => Object.hasOwn(members, name))
+  return JSON.stringify({ ...members, ...Object.fromEntries(narrowed) })
 }
 
 /**

@@ -97,6 +97,19 @@ describe('an event of another service', () => {
     expect(state).toMatchObject({ channel: 'slack', phi })
   })
 
+  test('of several organisations names in each message only the organisation of the message', async () => {
+    const other = newOrganisation()
+    const named = { org_id: other, organisationId: world.orgId, organisationIds: [other, world.orgId] }
+    const { state } = await created(await receivedFrom('clinic.events', 'recall.due', named, [other, world.orgId]))
+    if (!('variables' in state)) throw new Error('no notification')
+    expect(JSON.parse(state.variables ?? '')).toMatchObject({
+      org_id: world.orgId,
+      organisationId: world.orgId,
+      organisationIds: [world.orgId],
+    })
+    expect(state.variables).not.toContain(other)
+  })
+
   test('about a patient never goes to a chat, also if its template is found later', async () => {
     const missing = randomUUID()
     const story = await receivedFrom('clinic.events', 'recall.due', { patient_id: ids.patient }, [world.orgId], missing)
