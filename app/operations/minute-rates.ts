@@ -38,7 +38,7 @@ const keptMinutes = 2
 /** Counts the work of this process by minutes. Nothing is lost when a store is slow: a minute is kept until it is stored. */
 export class Rates {
   readonly #clock: () => Date
-  readonly #minutes: MinuteRates[] = []
+  #minutes: MinuteRates[] = []
 
   constructor(clock: () => Date) {
     this.#clock = clock
@@ -65,16 +65,16 @@ export class Rates {
     return this.#minutes
   }
 
-  /** A store has these minutes as they are now. Their counts go on. */
+  /** A store has these minutes as they are now. The counts of the newest go on. Later ones are of a clock that was set back. */
   stored(): void {
     const present = minuteOf(this.#clock())
-    while ((this.#minutes[0]?.minute ?? present) <= present - keptMinutes) this.#minutes.shift()
+    this.#minutes = this.#minutes.filter(({ minute }) => minute > present - keptMinutes && minute <= present)
   }
 
   #present(): MinuteRates {
     const minute = minuteOf(this.#clock())
-    const last = this.#minutes.at(-1)
-    if (last !== undefined && last.minute >= minute) return last
+    const known = this.#minutes.findLast((one) => one.minute === minute)
+    if (known !== undefined) return known
     const fresh = {
       minute,
       requests: 0,

@@ -91,6 +91,16 @@ it('keeps an hour while nothing can be stored', () => {
   expect(rates.minutes()).toHaveLength(60)
 })
 
+it('counts in the present minute after the clock was set back', async () => {
+  const process = processAt(3_600)
+  process.rates.request(answered(1))
+  process.clock.at = later(5)
+  process.rates.request(answered(1))
+  await process.store()
+  expect((await readRates(pool, later(5))).at(-1)).toMatchObject({ minute: start.toISOString(), requests: 1 })
+  expect(process.rates.minutes()).toHaveLength(1)
+})
+
 it('removes minutes that nobody sees any more', async () => {
   const process = processAt(-3 * 3_600)
   process.rates.request(answered(1))
