@@ -60,6 +60,19 @@ test('a mail server that is away gates the readiness of notifications in every p
   expect((await health.report('full')).status).toBe('failing')
 })
 
+test('a provider that answers late is well', async () => {
+  const late = (signal: AbortSignal) =>
+    new Promise<boolean>((resolve) => {
+      setTimeout(resolve, 2_000, true)
+      signal.addEventListener('abort', () => resolve(false))
+    })
+  const senders = { mails: { isReachable: late }, chats: { isReachable: async () => true } }
+  const reports = startProviderReports({ senders, pool, logger: createLogger({ level: 'silent' }) })
+  await reports.first
+  await reports.close()
+  expect((await healthElsewhere().report('ready', 'notifications')).status).toBe('ok')
+})
+
 test('the next report counts', async () => {
   await reported({ mails: false, chats: false })
   await reported({ mails: true, chats: true })
