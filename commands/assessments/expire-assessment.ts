@@ -3,7 +3,7 @@ import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 
-/** Ends an assessment after its deadline, in every state of its review. So none stays open for ever (invariant 4). */
+/** Ends an assessment after its deadline, unless its review completed in time. So none stays open for ever (invariant 4). */
 export function expireAssessment(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || Date.parse(state.deadlineAt) > command.now.getTime()) return []
   const { assessmentId, deadlineAt } = state

@@ -8,9 +8,10 @@ import type { Recorded } from '../../engine/relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
 import type { TodoList } from '../../engine/processes/todo-list.ts'
-import { askForReview, closeUploads, expire, openCase } from './assessments.steps.ts'
+import { askForReview, closeUploads, openCase } from './assessments.steps.ts'
 import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
+import { expire } from './expire.steps.ts'
 import { FollowPayload, followTask } from './human-review.steps.ts'
 
 /** The assessments that have not ended. Reviews on the channel name only case and product. */

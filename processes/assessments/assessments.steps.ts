@@ -1,4 +1,4 @@
-import { closeUploads as decideClose, expireAssessment } from '../../commands/assessments/expire-assessment.ts'
+import { closeUploads as decideClose } from '../../commands/assessments/expire-assessment.ts'
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
@@ -42,15 +42,6 @@ export async function openMissingCase(
   if (current.status !== 'processing') return undefined
   await openAssessmentCase(deps, current, todo.command('assessments.open-case'))
   return current
-}
-
-export const expire: ProcessStep = async (todo, deps, step) => {
-  const command = { now: step.now() }
-  const target = assessments.of(todo.orgId, todo.key)
-  const context = todo.command('assessments.expire')
-  // The route may have died before it opened the case, and this end removes the row that would open it.
-  await openMissingCase(todo, deps)
-  return appends(deps.store, target, (state) => expireAssessment(command, state), context)
 }
 
 /** Ends an assessment whose uploads were not submitted in time. */

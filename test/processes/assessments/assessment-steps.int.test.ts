@@ -3,9 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { uploadKey } from '../../../commands/assessments/uploads.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import type { TodoRow } from '../../../engine/processes/process.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
+import { reviewFact, slotFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 import { openProcessWorld, workOff, type ProcessWorld } from '../../support/process-world.ts'
@@ -73,6 +77,50 @@ it('ends an assessment at its deadline, once, and not before', async () => {
   const failedAt = assessment.deadlineAt.toISOString()
   const data = { assessmentId: assessment.assessmentId, aiReviewId: null, code: 'ANALYSIS_TIMEOUT', failedAt }
   expect(await sinceSubmitted(world, assessment)).toEqual([{ type: 'AssessmentFailed', data }])
+})
+
+/** A review of the assessment's case that holds the slot and ends with this event. */
+async function reviewed({ caseId }: Submitted, last: (aiReviewId: string) => AiReviewEvent): Promise<string> {
+  const aiReviewId = randomUUID()
+  const { orgId } = world
+  const of = { aiReviewId, caseId, orgId }
+  const slot = aiReviewSlots.of(orgId, caseId, ids.product)
+  await world.store.append(slot, 'no_stream', [slotFact('AiReviewSlotClaimed', of)], contextOf(world))
+  const story = [reviewFact('AiReviewRequested', of), last(aiReviewId)]
+  await world.store.append(aiReviews.of(orgId, aiReviewId), 'no_stream', story, contextOf(world))
+  return aiReviewId
+}
+
+it('ends an assessment at its deadline with the result of a review that had completed, while no processor ran', async () => {
+  const assessment = await submitted(world)
+  const completedAt = assessment.deadlineAt.toISOString()
+  const aiReviewId = await reviewed(assessment, (id) =>
+    reviewFact('AiReviewCompleted', { aiReviewId: id, completedAt }),
+  )
+  world.pass(7200)
+  await work(todoOf(world, 'expire', assessment))
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentCompleted', data: expect.objectContaining({ aiReviewId, completedAt }) },
+  ])
+  const ended = reviewPublicFact('ai_review.completed', { aiReviewId, occurred_at: completedAt })
+  expect(await work(await concludeOf(world, assessment, ended))).toEqual({ kind: 'done' })
+  expect(await sinceSubmitted(world, assessment)).toHaveLength(1)
+})
+
+it.each([
+  ['completed after the deadline', 'AiReviewCompleted'],
+  ['failed', 'AiReviewFailed'],
+] as const)('ends an assessment at its deadline without the result of a review that %s', async (_, type) => {
+  const assessment = await submitted(world)
+  const completedAt = new Date(assessment.deadlineAt.getTime() + 1).toISOString()
+  await reviewed(assessment, (aiReviewId) =>
+    type === 'AiReviewFailed' ? reviewFact(type, { aiReviewId }) : reviewFact(type, { aiReviewId, completedAt }),
+  )
+  world.pass(7200)
+  await work(todoOf(world, 'expire', assessment))
+  expect(await sinceSubmitted(world, assessment)).toEqual([
+    { type: 'AssessmentFailed', data: expect.objectContaining({ aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }) },
+  ])
 })
 
 it('ends an assessment with its review, once, at the instant that the review ended', async () => {
