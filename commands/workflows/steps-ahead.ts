@@ -10,6 +10,9 @@ export const mostMoves = 1000
 /** Images of one assessment (specification 8). */
 const mostImages = 10
 
+/** Bytes of an output's values. Encrypted, and with the answers that led to it, they fit into one append. */
+const mostValueBytes = 512 * 1024
+
 /** An instance that moves, with the answers that it has so far. */
 export interface MovingInstance {
   readonly definition: WorkflowDefinition
@@ -61,6 +64,8 @@ function produceOutput(step: OutputStep, passed: string[], instance: MovingInsta
   const { step_id: stepId, config } = step
   const paths = Object.entries(config.values)
   const values = Object.fromEntries(paths.map(([name, path]) => [name, valueAt(outputs, path) ?? null]))
+  if (Buffer.byteLength(JSON.stringify(values)) > mostValueBytes)
+    return [failed(instance, stepId, passed, 'values-too-large')]
   const produced: WorkflowInstanceEvent = {
     type: 'WorkflowOutputProduced',
     data: { workflowInstanceId, patientId, stepId, passed, values, producedAt: at },

@@ -54,6 +54,7 @@ const messages: Readonly<Record<FailureCode, string>> = {
   'workflow-too-long': 'The instance has entered 1,000 steps.',
   'no-images-collected': 'The assessment needs an image, and no step has collected one.',
   'too-many-images': 'An assessment takes at most ten images.',
+  'values-too-large': 'The values of the output step exceed 512 KiB.',
   'assessment-failed': 'The assessment of the instance failed. Its record contains the error.',
 }
 

@@ -4967,7 +4967,7 @@ export interface components {
             assessment_id: string | null;
             error: {
                 /** @enum {unknown} */
-                code: "no-next-step" | "workflow-too-long" | "no-images-collected" | "too-many-images" | "assessment-failed";
+                code: "no-next-step" | "workflow-too-long" | "no-images-collected" | "too-many-images" | "values-too-large" | "assessment-failed";
                 message: string;
             } | null;
             /** Format: date-time */
@@ -5189,7 +5189,7 @@ export interface components {
             assessment_id: string | null;
             error: {
                 /** @enum {unknown} */
-                code: "no-next-step" | "workflow-too-long" | "no-images-collected" | "too-many-images" | "assessment-failed";
+                code: "no-next-step" | "workflow-too-long" | "no-images-collected" | "too-many-images" | "values-too-large" | "assessment-failed";
                 message: string;
             } | null;
             /** Format: date-time */

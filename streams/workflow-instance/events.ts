@@ -13,6 +13,7 @@ export const WorkflowFailureCode = Type.Enum([
   'workflow-too-long',
   'no-images-collected',
   'too-many-images',
+  'values-too-large',
   'assessment-failed',
 ])
 export type WorkflowFailureCode = Static<typeof WorkflowFailureCode>

@@ -243,6 +243,30 @@ describe('advancing an instance', () => {
       ])
   })
 
+  it('fails an instance whose output has too large values, so they fit into one append', () => {
+    const names = Array.from({ length: 100 }, (_, index) => `name${index}`)
+    const values = Object.fromEntries(names.map((name) => [name, 'intake.answers.text']))
+    const definition = definitionOf([questions('intake', to('d')), decision('d', to('end')), output('end', { values })])
+    const answered = (length: number) => ({ answers: { text: 'a'.repeat(length) } })
+    const small = given(workflowInstances, begun, parked).when(
+      advanceInstance,
+      advancing({ definition, output: answered(5_000) }),
+    )
+    const ended = { stepId: 'end', passed: ['d'] }
+    const producedValues = Object.fromEntries(names.map((name) => [name, 'a'.repeat(5_000)]))
+    small.thenEvents([
+      advanced({ output: answered(5_000) }),
+      instanceFact('WorkflowOutputProduced', { ...ended, values: producedValues, producedAt: at(2) }),
+      instanceFact('WorkflowInstanceCompleted', { stepId: 'end', completedAt: at(2) }),
+    ])
+    given(workflowInstances, begun, parked)
+      .when(advanceInstance, advancing({ definition, output: answered(10_000) }))
+      .thenEvents([
+        advanced({ output: answered(10_000) }),
+        instanceFact('WorkflowInstanceFailed', { ...ended, code: 'values-too-large', failedAt: at(2) }),
+      ])
+  })
+
   it('leaves a collecting step by its conditions too', () => {
     const definition = definitionOf([
       questions('intake', [{ when: { op: 'exists', path: 'p.image_ids' }, step_id: 'p' }]),

@@ -174,6 +174,24 @@ describe('an output', () => {
     })
   })
 
+  test('has at most 512 KiB of values, which fit into one append with the answers; else the instance fails', async () => {
+    const long = Array.from({ length: 6 }, (_, index) => ({
+      id: `a${index}`,
+      type: 'text' as const,
+      text: 'Text',
+      required: false,
+    }))
+    const answers = Object.fromEntries(long.map(({ id }) => [id, 'a'.repeat(10_000)]))
+    const answered = async (names: number) => {
+      const values = Object.fromEntries(Array.from({ length: names }, (_, index) => [`v${index}`, 'q.answers.a0']))
+      const id = await begin([questions('q', to('end'), long), output('end', { values })])
+      const { status, body } = await advance(id, 'q', { answers })
+      return [status, textAt(body, 'state'), at(body, 'error', 'code')]
+    }
+    expect(await answered(52)).toEqual([200, 'completed', undefined])
+    expect(await answered(53)).toEqual([200, 'failed', 'values-too-large'])
+  })
+
   test('contains the values that its paths name, null for a missing one', async () => {
     const values = { one: 'q.answers.text', two: 'q.answers.number', pictures: 'p.image_ids' }
     const id = await begin([
