@@ -21,8 +21,11 @@ const found = (ordinal: number) =>
 const replaced = (ordinal: number) =>
   own(caseFact('CaseDiagnosisSuperseded', { lesionNumber: ordinal, ordinal, diagnosisCount: 2 }))
 const diagnosed = own(caseFact('CaseDiagnosisRecorded'))
+const opened = own(caseFact('CaseOpened'))
 
-function steps(...given: GivenEvent[]) {
+const steps = (...given: GivenEvent[]) => stepsOf(opened, ...given)
+
+function stepsOf(...given: GivenEvent[]) {
   return todosAfter(clinicalProcess, recorded(given)).map(({ key, step, orgId, dueAt }) => ({
     key,
     step,
@@ -80,7 +83,8 @@ describe('the due steps of a completed AI review', () => {
   })
 
   it('contain the place and the cause of the channel events, and no lesion', () => {
-    const events = recorded([
+    const [, ...events] = recorded([
+      opened,
       { ...completed, revision: 41n, metadata: { $correlationId: ids.event } },
       { ...superseded, revision: 52n },
     ])
@@ -88,7 +92,7 @@ describe('the due steps of a completed AI review', () => {
       eventId: events[index]?.id,
       correlationId: events[index]?.metadata.$correlationId,
     })
-    const payloads = todosAfter(clinicalProcess, events).map(({ payload }) => payload)
+    const payloads = todosAfter(clinicalProcess, [...recorded([opened]), ...events]).map(({ payload }) => payload)
     expect(payloads).toEqual([
       { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' },
       { cause: cause(1), channelRevision: '41', supersededById: ids.newReview },
@@ -102,8 +106,27 @@ describe('the due steps of a completed AI review', () => {
   })
 
   it('leave no row of a superseded review', () => {
-    const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded(given))['analysed_reviews']
-    expect(looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
-    expect(looked(completed, superseded)).toEqual([])
+    const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded([opened, ...given]))
+    const none = { analysed_reviews: [], unrecorded_reviews: [] }
+    const row = { ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }
+    expect(looked(completed)).toMatchObject({ analysed_reviews: [row], unrecorded_reviews: [row] })
+    expect(looked(completed, found(1), found(2))).toMatchObject({ ...none, analysed_reviews: [row] })
+    expect(looked(completed, superseded)).toMatchObject(none)
+  })
+})
+
+describe('the steps of a review whose case is not open', () => {
+  it('are due once it opens', () => {
+    expect(stepsOf(completed)).toEqual([])
+    const atOpening = { ...record, due: at(0) }
+    expect(stepsOf(completed, opened)).toEqual([atOpening])
+    expect(stepsOf(completed, opened, superseded)).toEqual([atOpening, supersede])
+    expect(stepsOf(completed, opened, found(1), found(2), superseded)).toEqual([supersede])
+  })
+
+  it('are none if it never opens, as that of another service, or only after another review replaced this one', () => {
+    const foreign = { ...opened, stream: cases.of(ids.otherOrg, ids.case).stream }
+    expect(stepsOf(foreign, completed, superseded)).toEqual([])
+    expect(stepsOf(completed, superseded, opened)).toEqual([])
   })
 })
