@@ -1,7 +1,7 @@
 import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { isErasing, type PatientErasureState } from '../../streams/patient-erasure/aggregate.ts'
+import { groundOf, isErasing, type Erasure, type PatientErasureState } from '../../streams/patient-erasure/aggregate.ts'
 import { ErasureStep, type ErasureReason, type PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
 
 interface OfPatient {
@@ -23,7 +23,7 @@ export interface RequestErasure extends OfPatient {
 
 /**
  * Asks for the erasure. It starts at once, or waits for a second person. A repeat changes nothing, also after a
- * cancellation, and also if the request only joined one that waited.
+ * cancellation, and also if the request only joined one that waited. Another reason is recorded.
  */
 export function requestErasure(
   { actor, now, ...command }: RequestErasure,
@@ -31,8 +31,8 @@ export function requestErasure(
 ): Decision<PatientErasureEvent, 'legal-hold' | 'actor-context-missing' | 'idempotency-key-reused'> {
   const earlier = earlierRequest(command, state)
   if (earlier !== undefined) return earlier
-  if (state.erasure?.status === 'awaiting_approval') return joined(command, now)
-  if (isErasing(state)) return []
+  const { erasure } = state
+  if (erasure?.status === 'awaiting_approval' || isErasing(state)) return joined(command, erasure, now)
   if (command.approvals === 2 && actor === null) return refused('actor-context-missing')
   if (isHeld(state, now)) return refused('legal-hold')
   const requested: PatientErasureEvent = {
@@ -42,12 +42,17 @@ export function requestErasure(
   return command.approvals === 1 ? [requested, started(command, now)] : [requested]
 }
 
+/** What the stream does not have yet of a request that another one answers. Nobody can cancel an erasure that runs. */
 function joined(
-  { patientId, requestedBy: joinedBy, request }: Omit<RequestErasure, 'now' | 'actor'>,
+  { patientId, reason, reference, requestedBy: joinedBy, request }: Omit<RequestErasure, 'now' | 'actor'>,
+  erasure: Erasure | undefined,
   now: Date,
 ): PatientErasureEvent[] {
-  const data = { patientId, joinedBy, request, joinedAt: now.toISOString() }
-  return request === null ? [] : [{ type: 'PatientErasureJoined', data }]
+  const mayBeCancelled = erasure?.status === 'awaiting_approval'
+  if (!(mayBeCancelled && request !== null) && erasure?.grounds.has(groundOf({ reason, reference })) !== false)
+    return []
+  const data = { patientId, reason, reference, joinedBy, request, joinedAt: now.toISOString() }
+  return [{ type: 'PatientErasureJoined', data }]
 }
 
 export interface DecideErasure extends OfPatient {

@@ -16,6 +16,15 @@ export interface Erasure extends Omit<DataOf<PatientErasureEvent, 'PatientErasur
   /** Null before the start. */
   readonly startedAt: string | null
   readonly steps: ReadonlyMap<ErasureStep, StepResult>
+  /** All reasons with their references, by `groundOf`. */
+  readonly grounds: GrowingMap<true>
+}
+
+type Ground = Pick<DataOf<PatientErasureEvent, 'PatientErasureRequested'>, 'reason' | 'reference'>
+
+/** Why somebody asks for an erasure, as a key. */
+export function groundOf({ reason, reference }: Ground): string {
+  return `${reason} ${reference ?? ''}`
 }
 
 export type LegalHold = DataOf<PatientErasureEvent, 'LegalHoldPlaced'>
@@ -41,9 +50,14 @@ function evolve(state: PatientErasureState, event: PatientErasureEvent): Patient
     case 'PatientErasureRequested': {
       const { request, ...data } = event.data
       const begun = { status: 'awaiting_approval', startedAt: null, steps: new Map() } as const
-      return { ...withRequest(state, request), erasure: { ...data, ...begun } }
+      const grounds = new GrowingMap<true>().with(groundOf(data), true)
+      return { ...withRequest(state, request), erasure: { ...data, ...begun, grounds } }
     }
     case 'PatientErasureJoined':
+      return withRequest(
+        erasure(({ grounds }) => ({ grounds: grounds.with(groundOf(event.data), true) })),
+        event.data.request,
+      )
     case 'PatientErasureApproved':
       return withRequest(state, event.data.request)
     case 'PatientErasureCancelled':

@@ -48,10 +48,20 @@ export const patientErasureEvents = {
     }),
     { version: 2, upcasters: requestedUpcasters },
   ),
-  /** A request with a key, while another one waits for approval. That one answers it, also when it is repeated. */
+  /**
+   * A request while another one waits for approval, if it has a key: that one answers it, also when it is repeated. And
+   * one for another reason, also later.
+   */
   PatientErasureJoined: defineEvent(
     'PatientErasureJoined',
-    Type.Object({ patientId: Id, joinedBy: By, request: CausingRequest, joinedAt: Instant }),
+    Type.Object({
+      patientId: Id,
+      reason: ErasureReason,
+      reference: Nullable(Type.String()),
+      joinedBy: By,
+      request: CausingRequest,
+      joinedAt: Instant,
+    }),
   ),
   PatientErasureApproved: defineEvent(
     'PatientErasureApproved',

@@ -17,6 +17,8 @@ export const erasureFact = factsOf<PatientErasureEvent>({
   },
   PatientErasureJoined: {
     ...of,
+    reason: 'legal_obligation',
+    reference: 'order/7',
     joinedBy: ids.claim,
     request: { key: hash('e'), fingerprint: hash('f') },
     joinedAt: at(5),

@@ -77,7 +77,8 @@ describe('a request to erase a patient', () => {
 })
 
 describe('a request to erase a patient for whom an erasure waits', () => {
-  const joined = fact('PatientErasureJoined')
+  const { reason, reference } = request
+  const joined = fact('PatientErasureJoined', { reason, reference })
   const another = { ...byTwo, actor: second, requestedBy: second, now: new Date(at(5)) }
   const keyedAnother = { ...another, request: joined.data.request }
 
@@ -91,6 +92,32 @@ describe('a request to erase a patient for whom an erasure waits', () => {
     given(patientErasures, requested).when(requestErasure, keyedAnother).thenEvents([joined])
     given(patientErasures, requested, joined, cancelled).when(requestErasure, keyedAnother).thenNothing()
     expect(given(patientErasures, requested, joined, cancelled).state.erasure?.status).toBe('cancelled')
+  })
+})
+
+describe('a request to erase a patient for another reason', () => {
+  const other = {
+    ...byTwo,
+    actor: second,
+    requestedBy: second,
+    reason: 'legal_obligation',
+    reference: 'order/7',
+  } as const
+  const later = { ...other, request: null, now: new Date(at(5)) }
+  const joined = fact('PatientErasureJoined', { request: null })
+
+  it.each([
+    ['waits', [requested]],
+    ['runs', [requestedAlone, started]],
+    ['is complete', [requested, approved, started, erased]],
+  ])('records the reason once while the erasure %s', (_, events) => {
+    given(patientErasures, ...events)
+      .when(requestErasure, later)
+      .thenEvents([joined])
+    given(patientErasures, ...events, joined)
+      .when(requestErasure, { ...later, now: new Date(at(30)) })
+      .thenNothing()
+    expect(given(patientErasures, ...events, joined).state.erasure).toMatchObject({ reason: 'person_request' })
   })
 })
 
