@@ -17,6 +17,8 @@ export interface CopiedSecret {
   readonly isDestroyed: boolean
 }
 
+/** Begins the names of the vault's tables. A program that watches a database may have one of its own beside them. */
+const ownTables = 'vault_'
 const rowsAtOnce = 500
 /** Of one statement, in milliseconds. */
 const statementTimeoutMs = 600_000
@@ -32,7 +34,8 @@ export async function* copyVault(url: string): AsyncGenerator<CopiedTable, void,
       // them. So it must wait for the end of this copy.
       await client.query('lock table vault_secrets in access share mode')
       const { rows } = await client.query<{ name: string }>(
-        'select tablename as name from pg_tables where schemaname = current_schema() order by 1',
+        'select tablename as name from pg_tables where schemaname = current_schema() and starts_with(tablename, $1) order by 1',
+        [ownTables],
       )
       for (const { name } of rows) yield { name, lines: linesOf(client, name) }
       await client.query('commit')
@@ -78,6 +81,8 @@ export async function openVaultRestore(url: string, masterKeys: MasterKeyRing): 
     if (rows.length > 0) throw new Error('the database of the vault is not empty')
     return {
       async table(name, lines) {
+        // Earlier versions copied every table of the schema.
+        if (!name.startsWith(ownTables)) return
         const known = await pool.query('select from pg_tables where schemaname = current_schema() and tablename = $1', [
           name,
         ])

@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { linesIn } from '../../../platform/backup/index-lines.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
@@ -77,4 +78,27 @@ test('a copy has the vault of one moment, and a restored vault opens what the or
   ])
   await restored.close()
   await vault.close()
+})
+
+test('a table of somebody else beside the vault is in no copy, and one in an older copy is left out', async () => {
+  const [database, empty] = [await freshVault(), await freshVault()]
+  await (await openVault({ url: database.url, masterKeys })).close()
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  await client.query('create table heartbeat (at timestamptz); insert into heartbeat values (now())')
+  await client.end()
+  const names: string[] = []
+  for await (const { name, lines } of copyVault(database.url)) {
+    names.push(name)
+    for await (const _ of lines) continue
+  }
+  expect(names).toEqual(['vault_erasures', 'vault_rewrites', 'vault_secrets', 'vault_used_once'])
+  const restore = await openVaultRestore(empty.url, masterKeys)
+  async function* copied(): AsyncGenerator<string> {
+    yield '{"at":null}'
+  }
+  await restore.table('heartbeat', copied())
+  await restore.close()
+  await database.drop()
+  await empty.drop()
 })
