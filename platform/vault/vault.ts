@@ -539,7 +539,8 @@ export class Vault implements KeyVault {
       stored.map(async ({ secret, createdAt }) => ({ ...(await signingKeyOf(secret)), createdAt })),
     )
     const keys = found.filter(({ kid }) => !this.#ended.has(kid))
-    this.#signing.set(purpose, keys)
+    // None: somebody is making another one.
+    if (keys.length > 0) this.#signing.set(purpose, keys)
     return keys
   }
 

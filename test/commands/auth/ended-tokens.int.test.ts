@@ -10,7 +10,9 @@ import { oauthClientEvents, type OauthClientEvent } from '../../../streams/oauth
 import { tokenKeys } from '../../../streams/token-key/aggregate.ts'
 import { createTokenIssuer } from '../../../platform/http/tokens.ts'
 import { createCatalogue } from '../../../engine/store/catalogue.ts'
-import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
+import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
+import { openVault } from '../../../platform/vault/vault.ts'
+import { openDecisionWorld, watched, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
 
 /** Of a program that does not know one of the types. */
@@ -202,6 +204,26 @@ test('a key that was ended, but not destroyed before a crash, is not the one tha
   expect([old, kid]).not.toContain(signs)
   const client = await registerTestClient(world)
   await expect.poll(async () => decodeProtectedHeader(await api.tokenOf(client)).kid, { timeout: 20_000 }).toBe(signs)
+})
+
+test('two operators who end all keys at once leave one that signs', async () => {
+  const { kid } = await world.vault.signingKey('token')
+  const { kid: next } = await world.vault.rotateSigningKey('token')
+  const vault = await openVault({ url: world.vaultUrl, masterKeys: parseMasterKeys(world.masterKeys) })
+  let ofOther: ReturnType<typeof endTokenKey> | undefined
+  // The other one ends its key after both have seen that it is not the only one.
+  const store = watched(world.store, async () => {
+    ofOther ??= endTokenKey({ store: world.otherStore, vault }, next, world.now())
+    await ofOther
+  })
+  const { signs } = await endTokenKey({ store, vault: world.vault }, kid, world.now())
+  expect([kid, next]).not.toContain(signs)
+  expect((await world.vault.inventory()).keys.filter(({ purpose }) => purpose === 'token')).toMatchObject([
+    { id: signs },
+  ])
+  const client = await registerTestClient(world)
+  await expect.poll(async () => decodeProtectedHeader(await api.tokenOf(client)).kid, { timeout: 20_000 }).toBe(signs)
+  await vault.close()
 })
 
 test('a token whose signature is being checked while its key ends is refused', async () => {
