@@ -28,8 +28,10 @@ export interface ObjectStoreOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly now: () => Date
-  /** Time limit of one call, its repeats included. Default: 20 s. Streams of bytes have 60 s. */
+  /** Time limit of one call, its repeats included. Default: 20 s. An upload of a stream has 60 s. */
   readonly callLimitMs?: number
+  /** How long a reader waits for the bytes of an object, all waits together. Default: 60 s, and as long as a call. */
+  readonly readLimitMs?: number
   /** Notes the outcome of each call, repeats included. */
   readonly calls?: OutsideCalls
 }
@@ -153,6 +155,7 @@ export interface ObjectStore {
 /** Connects to an S3-compatible store. Uses only calls that every such store supports. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { bucket, now, callLimitMs = defaultCallLimitMs } = options
+  const { readLimitMs = Math.max(defaultReadLimitMs, callLimitMs) } = options
   const client = clientOf(options)
   const signer = createAddressSigner(options)
   const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
@@ -243,14 +246,13 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async read(key) {
-      const deadline = AbortSignal.timeout(readTimeoutMs)
       const command = new GetObjectCommand({ Bucket: bucket, Key: key })
-      const found = await unlessMissing(bounded((ending) => client.send(command, ending), deadline))
+      const found = await unlessMissing(bounded((ending) => client.send(command, ending)))
       if (found === undefined) return undefined
       if (!(found.Body instanceof Readable)) throw unavailable()
-      const body = addAbortSignal(deadline, found.Body)
+      const body = addAbortSignal(AbortSignal.timeout(abandonedMs), found.Body)
       const type = found.ContentType === undefined ? {} : { contentType: found.ContentType }
-      return { ...versionOf(found), ...type, chunks: chunksOf(body) }
+      return { ...versionOf(found), ...type, chunks: chunksOf(body, readLimitMs) }
     },
 
     async copy(source, key) {
@@ -326,8 +328,10 @@ function noteCalls(client: S3Client, calls: OutsideCalls, host: string): void {
 
 /** A route answers 503 then. A store that hangs would take four attempts of 30 s otherwise. */
 const defaultCallLimitMs = 20_000
-/** Time limit for all bytes of an object: a store that stops sending must not block a request for ever. */
-const readTimeoutMs = 60_000
+/** A store that stops sending must not block a request for ever. */
+const defaultReadLimitMs = 60_000
+/** A reader that leaves off in the middle has given up by then. */
+const abandonedMs = 3_600_000
 
 function versionOf({
   ETag,
@@ -340,11 +344,23 @@ function versionOf({
   return { etag: ETag, bytes: ContentLength }
 }
 
-async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
+/** Only the waits for the store count: a backup writes to another place meanwhile, perhaps over a slow line. */
+async function* chunksOf(body: Readable, limitMs: number): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterator<Buffer> = body[Symbol.asyncIterator]()
+  let leftMs = limitMs
   try {
-    yield* body
+    for (;;) {
+      const askedMs = performance.now()
+      const timer = setTimeout(() => body.destroy(new DOMException('no bytes in time', 'TimeoutError')), leftMs)
+      const { done, value } = await chunks.next().finally(() => clearTimeout(timer))
+      leftMs -= performance.now() - askedMs
+      if (done === true) return
+      yield value
+    }
   } catch (error) {
     throw unavailable(error)
+  } finally {
+    body.destroy()
   }
 }
 

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
@@ -284,6 +285,7 @@ async function withHanging(text: string, use: (store: ObjectStore, calls: Outsid
     ...account,
     now: () => new Date(),
     callLimitMs: 200,
+    readLimitMs: 200,
     calls,
   })
   try {
@@ -319,6 +321,29 @@ test('a store that hangs is unavailable after the time limit', async () => {
   await withHanging(head, async (store) => {
     const made = [store.get('a'), listed(store, 'a'), store.removeVersions('a'), store.abandonParts('a')]
     expect(await Promise.all(made.map(codeOf))).toEqual(made.map(() => 'object-store-unavailable'))
+  })
+})
+
+test('a reader may take its time, and a store that stops sending may not', async () => {
+  const bytes = randomBytes(3_000_000)
+  await objects.put('images/slowly-read', bytes, 'image/jpeg')
+  const options = { region, bucket, ...account, now: () => new Date(), readLimitMs: 300 }
+  const store = connectObjectStore({ endpoint: server.endpoint, ...options })
+  const chunks: Buffer[] = []
+  for await (const chunk of (await store.read('images/slowly-read'))?.chunks ?? []) {
+    // Longer than the limit, and the connection has more bytes than it can hold.
+    if (chunks.length === 0) await sleep(600)
+    chunks.push(chunk)
+  }
+  expect(Buffer.concat(chunks).equals(bytes)).toBe(true)
+  store.close()
+
+  const head = ['HTTP/1.1 200 OK', 'ETag: "b"', 'Content-Length: 9', '', 'four'].join('\r\n')
+  await withHanging(head, async (hanging) => {
+    const read = async () => {
+      for await (const _ of (await hanging.read('a'))?.chunks ?? []) continue
+    }
+    expect(await codeOf(read())).toBe('object-store-unavailable')
   })
 })
 
