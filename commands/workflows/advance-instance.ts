@@ -28,7 +28,7 @@ type AdvanceRefusal =
 
 /**
  * Supplies the output of the parked step and moves on. A parked step takes any output, whatever was sent for it before.
- * For another step, the same output again is a repeat.
+ * For another step, the same output again is a repeat, whose key counts from then on.
  */
 export function advanceInstance(
   command: AdvanceInstance,
@@ -40,16 +40,21 @@ export function advanceInstance(
   if (fingerprint !== undefined) return fingerprint === request?.fingerprint ? [] : refused('idempotency-key-reused')
 
   const isParkedHere = state.status === 'parked' && state.stepId === stepId
+  const at = command.now.toISOString()
   if (!isParkedHere) {
     const latest = state.outputs.get(stepId) ?? null
-    if (latest !== null && isDeepStrictEqual(latest, output)) return []
-    return refused(state.status === 'parked' ? 'step-not-parked' : 'workflow-instance-not-parked')
+    if (latest === null || !isDeepStrictEqual(latest, output))
+      return refused(state.status === 'parked' ? 'step-not-parked' : 'workflow-instance-not-parked')
+    const { workflowInstanceId } = state
+    // An instance that is not parked is never parked again.
+    return request === null || state.status !== 'parked'
+      ? []
+      : [{ type: 'WorkflowAdvanceUnneeded', data: { workflowInstanceId, stepId, request, decidedAt: at } }]
   }
   if (!command.isValid) return refused('output-invalid')
 
   const step = definition.stepsById.get(stepId)
   if (step === undefined) throw new Error('an instance is parked at a step that its definition does not have')
-  const at = command.now.toISOString()
   const { workflowInstanceId, patientId, caseId, moves } = state
   const outputs = new Map(state.outputs).set(stepId, output)
   const productId = command.productId ?? state.productId

@@ -64,8 +64,10 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
         request: causing,
         now,
       }
+      let isAdvance = false
       const decide = (state: WorkflowInstanceState): AnsweredDecision<WorkflowInstanceEvent> => {
         const decision = advanceInstance(command, state)
+        isAdvance = !isRefusal(decision) && decision.some(({ type }) => type === 'WorkflowStepAdvanced')
         if (!isRefusal(decision)) return decision
         if (decision.refused === 'output-invalid') return { refused: 'validation-failed' as const, details: { errors } }
         if (decision.refused === 'step-not-parked' && state.status === 'parked')
@@ -73,7 +75,9 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
         return answering(decision)
       }
       await requireLivingPatient(deps, tenant, known.patientId)
-      const done = await execute(store, target, decide, context, (revision) => requireMatch(request, revision))
+      const done = await execute(store, target, decide, context, (revision) => {
+        if (isAdvance) requireMatch(request, revision)
+      })
       const state = existing(done.state)
       const isReplayed = done.events.length === 0 && isKnownAdvance(causing, state)
       return { ...done, record: instanceRecordOf(state, definition), patientId: state.patientId, isReplayed }

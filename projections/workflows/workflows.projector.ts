@@ -108,6 +108,10 @@ export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | Work
       outputRow(stream, data, { output: data.output }),
       left(data.workflowInstanceId, 'running', data.advancedAt, revision),
     ],
+    // Only the version of the record changes.
+    WorkflowAdvanceUnneeded: ({ data: { workflowInstanceId }, revision }) => [
+      patchRow(workflowInstancesTable, { workflowInstanceId, streamRevision: revision }),
+    ],
     WorkflowOutputProduced: ({ data, revision, stream }) => [
       outputRow(stream, data, { values: data.values }),
       left(data.workflowInstanceId, 'running', data.producedAt, revision),

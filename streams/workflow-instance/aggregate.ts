@@ -3,6 +3,7 @@ import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { CollectingStep } from '../workflow-definition/steps.ts'
 import { workflowInstanceEvents, type WorkflowFailureCode, type WorkflowInstanceEvent } from './events.ts'
 import type { DataOf } from '../../engine/store/events.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 
 /** Null after an erasure. */
 export type Output = Readonly<Record<string, unknown>> | null
@@ -12,7 +13,7 @@ interface Instance extends DataOf<WorkflowInstanceEvent, 'WorkflowInstanceStarte
   readonly moves: number
   /** The latest output of each step. */
   readonly outputs: ReadonlyMap<string, Output>
-  /** Fingerprints of the requests that advanced it, by their keys. */
+  /** Fingerprints of the requests that advanced it, or found that they need not, by their keys. */
   readonly advances: GrowingMap<string>
   readonly assessmentId: string | null
   readonly updatedAt: string
@@ -50,10 +51,12 @@ function evolve(state: WorkflowInstanceState, event: WorkflowInstanceEvent): Wor
     }
     case 'WorkflowStepAdvanced': {
       const { stepId, output, request, advancedAt } = event.data
-      const advances = request === null ? state.advances : state.advances.with(request.key, request.fingerprint)
       const outputs = new Map(state.outputs).set(stepId, output)
+      const advances = advancesWith(request, state)
       return { ...state, status: 'running', effect: null, outputs, advances, updatedAt: advancedAt }
     }
+    case 'WorkflowAdvanceUnneeded':
+      return { ...state, advances: advancesWith(event.data.request, state) }
     case 'WorkflowOutputProduced': {
       const { stepId, values, passed, producedAt } = event.data
       const outputs = new Map(state.outputs).set(stepId, values === null ? null : { values })
@@ -76,6 +79,10 @@ function evolve(state: WorkflowInstanceState, event: WorkflowInstanceEvent): Wor
       return { ...state, status: 'cancelled', cancelKey: request?.key ?? null, updatedAt: cancelledAt }
     }
   }
+}
+
+function advancesWith(request: CausingRequest, { advances }: Instance): GrowingMap<string> {
+  return request === null ? advances : advances.with(request.key, request.fingerprint)
 }
 
 function started(data: DataOf<WorkflowInstanceEvent, 'WorkflowInstanceStarted'>): WorkflowInstanceState {

@@ -58,6 +58,14 @@ export const workflowInstanceEvents = {
     }),
     { subject: 'patientId' },
   ),
+  /**
+   * A request with a key sent the latest output of a step that is not parked. A repeat of it must not advance the step when
+   * a cycle parks it again.
+   */
+  WorkflowAdvanceUnneeded: defineEvent(
+    'WorkflowAdvanceUnneeded',
+    Type.Object({ workflowInstanceId: Id, stepId: WorkflowName, request: CausingRequest, decidedAt: Instant }),
+  ),
   /** An output step computed its values. The next event of the same append completes the instance or requests its effect. */
   WorkflowOutputProduced: defineEvent(
     'WorkflowOutputProduced',

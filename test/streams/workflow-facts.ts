@@ -91,6 +91,12 @@ export const instanceFact = factsOf<WorkflowInstanceEvent>({
     request: null,
     advancedAt: at(2),
   },
+  WorkflowAdvanceUnneeded: {
+    workflowInstanceId,
+    stepId: 'intake',
+    request: { key: hash('a'), fingerprint: hash('b') },
+    decidedAt: at(2),
+  },
   WorkflowOutputProduced: {
     ...ofPatient,
     stepId: 'assessed',

@@ -42,7 +42,7 @@ export const runWorkflow: Act = (story, random, text) => {
     }),
     instanceFact('WorkflowStepParked', { workflowInstanceId: run.workflowInstanceId, parkedAt: story.instant(random) }),
   )
-  random.pick([wait, cancel, close, fail, produce, assess, assess])(run)
+  random.pick([wait, wait, cancel, close, fail, produce, assess, assess])(run)
 }
 
 function publish(
@@ -84,7 +84,17 @@ function append({ story, patient: { orgId }, workflowInstanceId }: Run, ...event
   story.append(orgId, workflowInstances.of(orgId, workflowInstanceId).stream, ...events)
 }
 
-const wait = (): void => undefined
+/** It waits at its second step, and the output of the first one comes again. */
+function wait(run: Run): void {
+  const { story, random, workflowInstanceId } = run
+  if (random.oneIn(2)) return
+  append(
+    run,
+    advanced(run),
+    instanceFact('WorkflowStepParked', { workflowInstanceId, stepId: 'photos', parkedAt: story.instant(random) }),
+    instanceFact('WorkflowAdvanceUnneeded', { workflowInstanceId, decidedAt: story.instant(random) }),
+  )
+}
 
 function cancel(run: Run, reason: 'requested' | 'case_closed' = 'requested'): void {
   const { story, random, workflowInstanceId } = run

@@ -221,6 +221,27 @@ describe('advancing an instance', () => {
       .thenRefused('idempotency-key-reused')
   })
 
+  it('keeps the key of the same output for a step that is not parked, so a repeat does not advance it later', () => {
+    const cycle = definitionOf([questions('intake', to('other')), questions('other', to('intake'))])
+    const command = advancing({ definition: cycle, request })
+    const atOther = instanceFact('WorkflowStepParked', { stepId: 'other', parkedAt: at(2) })
+    const unneeded = instanceFact('WorkflowAdvanceUnneeded')
+    const once = [begun, parked, advanced({}), atOther]
+    given(workflowInstances, ...once)
+      .when(advanceInstance, { ...command, request: null })
+      .thenNothing()
+    given(workflowInstances, ...once)
+      .when(advanceInstance, command)
+      .thenEvents([unneeded])
+    const parkedAgain = [advanced({ stepId: 'other' }), instanceFact('WorkflowStepParked', { parkedAt: at(2) })]
+    given(workflowInstances, ...once, unneeded, ...parkedAgain)
+      .when(advanceInstance, command)
+      .thenNothing()
+    given(workflowInstances, ...once, instanceFact('WorkflowInstanceCancelled'))
+      .when(advanceInstance, command)
+      .thenNothing()
+  })
+
   it('fails an instance that enters its 1,001st step', () => {
     const chain = Array.from({ length: 99 }, (_, index) =>
       decision(`d${index}`, to(index === 98 ? 'intake' : `d${index + 1}`)),

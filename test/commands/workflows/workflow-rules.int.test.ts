@@ -335,6 +335,21 @@ test('an instance enters at most 1,000 steps; the output is then kept, and no st
   })
 })
 
+test('an output that comes again with another key is taken once, although a cycle parks its step again', async () => {
+  const id = await begin([questions('q', to('p')), photos('p', to('q'), { min: 0, max: 1 })])
+  const path = `/workflow-instances/${id}`
+  const { etag = '' } = await inject('GET', path)
+  const send = (key: string) => {
+    const headers = { ...client, 'idempotency-key': key, 'if-match': String(etag) }
+    return inject('POST', `${path}/advance`, { step_id: 'q', output: { answers: { text: 'a' } } }, headers)
+  }
+  expect((await send('first')).status).toBe(200)
+  expect(await send('second')).toMatchObject({ status: 200, body: { parked_step: { step_id: 'p' } } })
+  await advance(id, 'p', { image_ids: [] })
+  for (const key of ['first', 'second'])
+    expect(await send(key)).toMatchObject({ status: 200, body: { parked_step: { step_id: 'q' } } })
+})
+
 test('a failed and a cancelled instance are published with their state, and without answers', async () => {
   const never = [{ when: { op: 'eq' as const, path: 'q.answers.text', value: 'yes' }, step_id: 'end' }]
   const failed = await begin([questions('q', never), output('end')])

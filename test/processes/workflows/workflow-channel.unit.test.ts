@@ -48,6 +48,7 @@ describe('the workflow channel', () => {
 
   it.each([
     'WorkflowStepAdvanced',
+    'WorkflowAdvanceUnneeded',
     'WorkflowOutputProduced',
     'WorkflowAssessmentRequested',
     'WorkflowAssessmentAssigned',

@@ -69,6 +69,11 @@ describe('the workflows read model', () => {
     expect(rows['workflow_outputs']).toEqual([{ ...output, output: { answers: { note: 'later' } } }])
   })
 
+  it('has another revision alone after an advance that was not needed', async () => {
+    const { workflow_instances: rows } = await rowsOf(...begun, instanceFact('WorkflowAdvanceUnneeded'))
+    expect(rows).toEqual([{ ...instance, stream_revision: '2' }])
+  })
+
   it('has no answers of an erased patient', async () => {
     const erased = [
       instanceFact('WorkflowStepAdvanced', { output: null }),

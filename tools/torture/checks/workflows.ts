@@ -18,6 +18,7 @@ export interface FollowedInstance {
 const moves: Readonly<Record<string, { readonly from: readonly Status[]; readonly to: Status }>> = {
   WorkflowStepParked: { from: ['moving'], to: 'parked' },
   WorkflowStepAdvanced: { from: ['parked'], to: 'moving' },
+  WorkflowAdvanceUnneeded: { from: ['parked'], to: 'parked' },
   WorkflowOutputProduced: { from: ['moving'], to: 'moving' },
   WorkflowAssessmentRequested: { from: ['moving'], to: 'waiting' },
   WorkflowAssessmentAssigned: { from: ['waiting'], to: 'waiting' },
@@ -127,7 +128,7 @@ export class Workflows {
     else if (one.status === 'waiting' && one.assessmentId === null && fact.type in endings)
       this.#report('an end without the awaited assessment', fact)
     one.status = move.to
-    one.parkedAt = move.to === 'parked' ? stepId : null
+    if (fact.type !== 'WorkflowAdvanceUnneeded') one.parkedAt = move.to === 'parked' ? stepId : null
     if (fact.type === 'WorkflowStepAdvanced' || fact.type === 'WorkflowOutputProduced') one.outputs.add(stepId)
     if (fact.type === 'WorkflowAssessmentAssigned') one.assessmentId = text(fact, 'assessmentId')
     if (fact.type === 'WorkflowInstanceFailed') one.code = text(fact, 'code')
