@@ -248,7 +248,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   for (const check of [hold.check, backupAgeCheck(configuration, store, now)])
     if (check !== undefined) health.register(check)
-  if (objects !== undefined) health.register(objectStoreCheck(objects, now))
+  if (objects !== undefined) health.register(objectStoreCheck(objects))
   await clearly('ESDB_URL', () => erasures.caughtUp)
   if (objects !== undefined) {
     const applied = await applyLedger({ store, vault, objects, logger, now })

@@ -279,19 +279,22 @@ export function sealingCheck(sealing: { status(): SealingStatus }, now: () => Da
 const objectStoreKeptMs = 10_000
 const objectThatIsMissing = 'health'
 
-/** Without the object store images are neither taken nor reviewed, but every other request is served. */
-export function objectStoreCheck(objects: Pick<ObjectStore, 'head'>, now: () => Date): HealthCheck {
+/**
+ * Without the object store images are neither taken nor reviewed, but every other request is served.
+ * @param clockMs milliseconds of a monotonic clock
+ */
+export function objectStoreCheck(objects: Pick<ObjectStore, 'head'>, clockMs = () => performance.now()): HealthCheck {
   let kept: { readonly untilMs: number; readonly isReachable: Promise<boolean> } | undefined
   return {
     name: 'object_store',
     gatesReadiness: false,
     async run() {
-      if (kept === undefined || kept.untilMs <= now().getTime()) {
+      if (kept === undefined || kept.untilMs <= clockMs()) {
         const isReachable = objects.head(objectThatIsMissing).then(
           () => true,
           () => false,
         )
-        kept = { untilMs: now().getTime() + objectStoreKeptMs, isReachable }
+        kept = { untilMs: clockMs() + objectStoreKeptMs, isReachable }
       }
       if (await kept.isReachable) return { status: 'ok' }
       return { status: 'failing', detail: 'the object store does not answer, or refuses our credentials' }

@@ -122,7 +122,7 @@ test('contains no name of a channel', async () => {
 })
 
 test('an object store that is away shows in health only, and is asked at most every ten seconds', async () => {
-  let [time, asked, isAway] = [Date.parse('2026-03-01T10:00:00.000Z'), 0, false]
+  let [time, asked, isAway] = [0, 0, false]
   const objects = {
     head: async () => {
       asked += 1
@@ -131,7 +131,7 @@ test('an object store that is away shows in health only, and is asked at most ev
     },
   }
   const health = createHealth({ profile: 'development' })
-  health.register(objectStoreCheck(objects, () => new Date(time)))
+  health.register(objectStoreCheck(objects, () => time))
   const statusNow = async () => (await health.report('full')).status
   expect([await statusNow(), await statusNow(), asked]).toEqual(['ok', 'ok', 1])
   isAway = true
