@@ -54,7 +54,7 @@ import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
 import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
-import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
+import { countRules, getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
 import { projectionRoutes } from '../commands/operations/projection-routes.ts'
 import { retryRoutes, type OperationsCommandDependencies } from '../commands/operations/retry-routes.ts'
@@ -221,6 +221,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         subscriptionWriteRoutes(app, {
           ...deps,
           ownerOfSubscription: ownerIn(deps, (id) => getNotificationSubscription(deps.pool, null, id)),
+          countRules: (orgId, limit) => countRules(deps.pool, orgId, limit),
         })
         suppressionWriteRoutes(app, {
           ...deps,

@@ -14,11 +14,13 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { defaultLocale, findTemplate } from './find-template.ts'
 import { ownerOf, ownerOfExisting } from './row-owner.ts'
 import { ChangeSubscriptionBody, CreateSubscriptionBody, recipientRuleOf } from './setting-bodies.ts'
-import { changeSubscription, createSubscription, deleteSubscription } from './subscriptions.ts'
+import { changeSubscription, createSubscription, deleteSubscription, mostRules } from './subscriptions.ts'
 
 export interface SubscriptionDependencies extends CommandDependencies {
   /** The owner of a subscription, from a current read model. Throws Problem `not-found`. */
   readonly ownerOfSubscription: (id: string) => Promise<TenantId>
+  /** The number of rules of an organisation, or (null) of the platform, up to a limit. */
+  readonly countRules: (orgId: TenantId | null, limit: number) => Promise<number>
 }
 
 /** @throws Problem `validation-failed` unless every recipient of the rule has a template to fall back to */
@@ -61,7 +63,7 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
     body: CreateSubscriptionBody,
     hasEtag: true,
     reply: created(NotificationSubscriptionRecord, ({ id }) => `/admin/subscriptions/${id}`),
-    problems: ['org-required', 'platform-client-required'],
+    problems: ['org-required', 'platform-client-required', 'rule-limit'],
     refusals: {
       'subscription-deleted': {
         code: 'idempotency-key-reused',
@@ -81,6 +83,7 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
         enabled,
         changedBy: changedByOf(caller),
         fingerprint: keyed.fingerprint,
+        rules: await deps.countRules(orgId, mostRules),
         now,
       }
       await requireTemplate(deps, command)

@@ -5,19 +5,25 @@ import { refused, repeated, type Decision } from '../../engine/commands/decision
 
 type Created = Extract<NotificationSubscriptionEvent, { type: 'NotificationSubscriptionCreated' }>['data']
 
+/** Of an organisation. Each rule of a type makes a message of each event. */
+export const mostRules = 500
+
 export interface CreateSubscription extends Omit<Created, 'createdAt'> {
+  /** Of the organisation. Those of the last moments may be missing. */
+  readonly rules: number
   readonly now: Date
 }
 
 export function createSubscription(
-  { now, ...rule }: CreateSubscription,
+  { rules, now, ...rule }: CreateSubscription,
   state: NotificationSubscriptionState,
 ): Decision<
   NotificationSubscriptionEvent,
-  'subscription-deleted' | 'person-for-notification-event' | 'idempotency-key-reused'
+  'rule-limit' | 'subscription-deleted' | 'person-for-notification-event' | 'idempotency-key-reused'
 > {
   if (state.status === 'deleted') return refused('subscription-deleted')
   if (state.status === 'existing') return repeated(rule, state)
+  if (rules >= mostRules) return refused('rule-limit')
   if (isLoop(rule)) return refused('person-for-notification-event')
   return [{ type: 'NotificationSubscriptionCreated', data: { ...rule, createdAt: now.toISOString() } }]
 }

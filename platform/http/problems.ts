@@ -396,6 +396,11 @@ export const problems = {
     'The consent type has too many texts',
     'A consent type may have at most 1,000 texts, of all versions and locales. Create another consent type.',
   ),
+  'rule-limit': refusal(
+    409,
+    'The organisation has too many rules',
+    'An organisation may have at most 500 rules of notifications, also disabled ones. Delete one first.',
+  ),
   'subscription-limit': refusal(
     409,
     'The organisation has too many webhook subscriptions',

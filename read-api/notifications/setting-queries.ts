@@ -52,6 +52,14 @@ export async function getNotificationSubscription(pool: Pool, tenant: TenantId |
   return oneView(pool, rows.where(n.subscriptionId, id))
 }
 
+/** The number of rules of an organisation, or (null) of the platform, up to a limit. */
+export async function countRules(pool: Pool, orgId: TenantId | null, limit: number): Promise<number> {
+  const rows = rowsOf(n, { subscriptionId: n.subscriptionId })
+  if (orgId === null) rows.whereRaw('?? is null', [n.orgId])
+  else rows.where(n.orgId, orgId)
+  return (await viewsOf(pool, rows.limit(limit))).length
+}
+
 /** Null: the rows of every organisation and of the platform. */
 export async function listSuppressions(
   { pool, vault }: OpeningReads,

@@ -24,7 +24,7 @@ const now = new Date(at(60))
 
 describe('a rule', () => {
   const { createdAt: _, ...described } = ruleFact('NotificationSubscriptionCreated').data
-  const command = { ...described, fingerprint: hash('f'), now }
+  const command = { ...described, fingerprint: hash('f'), rules: 0, now }
   const created = ruleFact('NotificationSubscriptionCreated', { fingerprint: hash('f') })
   const { fingerprint: __, createdAt: ___, ...rule } = created.data
   const loops = { eventType: 'notification.sent', recipientRule: { type: 'user', path: 'userId' } } as const
@@ -39,6 +39,15 @@ describe('a rule', () => {
     given(notificationSubscriptions, created, ruleFact('NotificationSubscriptionDeleted'))
       .when(createSubscription, command)
       .thenRefused('subscription-deleted')
+  })
+
+  test('is refused to an organisation that has five hundred, unless it is one of them', () => {
+    const full = { ...command, rules: 500 }
+    given(notificationSubscriptions)
+      .when(createSubscription, { ...command, rules: 499 })
+      .thenEvents([ruleFact('NotificationSubscriptionCreated', { fingerprint: hash('f'), createdAt: at(60) })])
+    given(notificationSubscriptions).when(createSubscription, full).thenRefused('rule-limit')
+    given(notificationSubscriptions, created).when(createSubscription, full).thenNothing()
   })
 
   test('sends no message to a person about a message', () => {

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mostRules } from '../../../commands/notifications/subscriptions.ts'
+import { tenantOfFact } from '../../../platform/kit/tenants.ts'
+import { notificationSubscriptions } from '../../../streams/notification-subscription/aggregate.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
+import { givenOrganisation } from '../../read-api/users/given-users.ts'
+import { ruleFact } from '../../streams/notification-settings-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { givenTemplate, idOf, idsIn, openSettingsApi, type Headers, type SettingsApi } from './settings-api.ts'
 
@@ -44,6 +50,25 @@ describe('POST /v1/notifications/admin/subscriptions', () => {
     expect((await create({ enabled: false })).body).toMatchObject({ enabled: false })
     await remove(id)
     expect(refusalOf(await create({}, headers))).toBe('409 idempotency-key-reused')
+  })
+
+  test('are at most five hundred for an organisation, which does not count those of others', async () => {
+    const { orgId } = await givenOrganisation(s.api)
+    const owner = tenantOfFact(orgId)
+    const { store } = s.api.world
+    const add = async () => {
+      const subscriptionId = randomUUID()
+      const facts = [ruleFact('NotificationSubscriptionCreated', { subscriptionId, orgId: owner })]
+      const target = notificationSubscriptions.of(owner, subscriptionId)
+      await store.append(target, 'no_stream', facts, contextOf({ ...s.api.world, orgId: owner }))
+    }
+    for (let made = 0; made < mostRules; made += 50) await Promise.all(Array.from({ length: 50 }, add))
+    await s.api.caughtUp()
+    const admin = await s.api.token(orgId, ['notifications:admin'])
+    expect(refusalOf(await create({}, admin))).toBe('409 rule-limit')
+    expect((await create()).status).toBe(201)
+    await remove(idsIn(await list('?limit=1&orgId=' + orgId, admin))[0] ?? '', admin)
+    expect((await create({}, admin)).status).toBe(201)
   })
 
   test.each([
