@@ -70,9 +70,21 @@ export async function applyLedger({ store, vault, objects, logger, now }: Option
     }
     await apply(entries)
   }
+  if (destroyed > 0) await rewriteFiles(vault, logger)
   if (destroyed + begun > 0)
     logger.warn({ component: 'erasures', count: destroyed + begun }, 'persons who were erased before are erased again')
   return { destroyed, begun, unsigned }
+}
+
+/** The log may have an erasure as complete: then no step of it removes the key from the files of the vault again. */
+async function rewriteFiles(vault: Vault, logger: Logger): Promise<void> {
+  await vault.rewriteFiles().catch((error: unknown) =>
+    // A backup holds it up, for example. The next start finds no key. Each later erasure rewrites the whole file.
+    logger.warn(
+      { component: 'erasures', err: error },
+      'destroyed keys stay in the files of the vault until the next erasure',
+    ),
+  )
 }
 
 /**

@@ -66,7 +66,7 @@ export async function destroyKeysOfLog({
   vault,
 }: {
   readonly store: Pick<EventStore, 'readStoredLog' | 'isSigned'>
-  readonly vault: Pick<Vault, 'eraseSubject'>
+  readonly vault: Pick<Vault, 'eraseSubject' | 'rewriteFiles'>
 }): Promise<number> {
   let count = 0
   for await (const event of store.readStoredLog({ after: startOfLog })) {
@@ -75,6 +75,8 @@ export async function destroyKeysOfLog({
     await vault.eraseSubject(...subject)
     count += 1
   }
+  // The log has these erasures as complete, so no step removes the keys from the files of the restored vault.
+  if (count > 0) await vault.rewriteFiles()
   return count
 }
 

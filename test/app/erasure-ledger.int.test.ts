@@ -45,6 +45,7 @@ it('an entry of the object store destroys a key that exists, and an altered one 
   await store({ orgId, subjectId: otherId, erasedAt, signature })
   expect(await apply()).toEqual({ destroyed: 1, begun: 1, unsigned: [`${orgId}/${otherId}`] })
   expect(await world.vault.subjectKeyForReading(orgId, subjectId)).toBe('destroyed')
+  expect(await world.vault.lastRewrite(orgId, subjectId)).toMatchObject({ isAfterErasure: true })
   expect(await world.vault.subjectKeyForReading(orgId, otherId)).not.toBe('destroyed')
 })
 

@@ -140,6 +140,7 @@ test('a key that the log of a newer event store has as destroyed is destroyed in
     await vault.subjectKeyForWriting(org, id)
 
   expect(await destroyKeysOfLog(world)).toBe(2)
+  expect(await vault.lastRewrite(orgId, erased)).toMatchObject({ isAfterErasure: true })
   const restored = await openVault({ url: world.vaultUrl, masterKeys: parseMasterKeys(world.masterKeys) })
   closing.defer(() => restored.close())
   expect(await restored.subjectKeyForReading(orgId, erased)).toBe('destroyed')
