@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { syncFolder } from 'embedded-eventstore/durable-file'
 import type { ExportFile } from '../../contracts/audit/export.ts'
 import { ifPresent } from '../../platform/kit/error-codes.ts'
+import { foldersUpToNew } from '../../platform/kit/folders.ts'
 
 export interface WrittenFolder {
   readonly files: number
@@ -16,10 +17,10 @@ export interface WrittenFolder {
  */
 export async function writeFolder(folder: string, files: AsyncIterable<ExportFile>): Promise<WrittenFolder> {
   if (((await ifPresent(readdir(folder))) ?? []).length > 0) throw new Error(`the folder ${folder} is not empty`)
-  const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   const written = { files: 0, bytes: 0 }
   const root = resolve(folder)
-  const folders = new Set(isNew ? [dirname(root), root] : [root])
+  const folders = new Set(foldersUpToNew(root, made))
   for await (const { path, chunks } of files) {
     const place = join(root, ...path.split('/'))
     for (let at = dirname(place); at !== root; at = dirname(at)) folders.add(at)

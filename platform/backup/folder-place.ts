@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { ifPresent } from '../kit/error-codes.ts'
+import { foldersUpToNew } from '../kit/folders.ts'
 import type { BackupPlace } from './place.ts'
 
 /** Of files that are being written. A killed writer leaves them behind; nothing reads them. */
@@ -31,7 +32,7 @@ export function folderPlace(folder: string): BackupPlace {
     address: root,
     async put(name, bytes) {
       const path = pathOf(name)
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       const draft = `${path}.${randomUUID()}${unfinished}`
       try {
         await writeFile(draft, bytes, { mode: 0o600, flush: true })
@@ -41,6 +42,7 @@ export function folderPlace(folder: string): BackupPlace {
         throw error
       }
       addFoldersOf(path)
+      for (const each of foldersUpToNew(dirname(path), made)) unsynced.add(each)
     },
     async flush() {
       for (const each of unsynced) {

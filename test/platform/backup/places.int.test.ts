@@ -161,6 +161,18 @@ test('a file that a killed backup left in a folder is durable after the flush of
   sync.mockRestore()
 })
 
+test('a new place is durable after the flush, with the new folders above it', async () => {
+  const place = openPlace(join(addresses['a folder']('new'), 'nested'), settings)
+  const handle = await open(folder)
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync')
+  await handle.close()
+  await place.put('chunks/ab/one', Buffer.from('one'))
+  await place.flush()
+  // The file, its folder, chunks, the place, the folder above it, and the one that was there.
+  expect(sync).toHaveBeenCalledTimes(6)
+  sync.mockRestore()
+})
+
 test('a file that was removed from a folder does not come back after the flush', async () => {
   const address = addresses['a folder']('removed')
   const place = openPlace(address, settings)
