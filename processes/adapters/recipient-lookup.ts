@@ -15,8 +15,8 @@ export type RecipientAnswer =
   | { readonly kind: 'found'; readonly recipient: Recipient }
   /** No member of the organisation, not active, or erased. */
   | { readonly kind: 'not-found' }
-  /** No reliable answer. `status` is null if there was none at all. */
-  | { readonly kind: 'unavailable'; readonly status: number | null }
+  /** No reliable answer. `status` is null if there was none at all. `isOfOne`: the record of this user cannot be read. */
+  | { readonly kind: 'unavailable'; readonly status: number | null; readonly isOfOne: boolean }
 
 /** Asks the users service each time, never a cache: nothing is sent to a user who left a moment ago. */
 export interface RecipientLookup {
@@ -41,10 +41,13 @@ export function createRecipientLookup(calls: ServiceCalls, baseUrl: string): Rec
 
 function answerOf(reply: ServiceReply | null): RecipientAnswer {
   if (reply?.status === 404 || reply?.status === 410) return { kind: 'not-found' }
-  if (reply?.status !== 200) return { kind: 'unavailable', status: reply?.status ?? null }
+  if (reply?.status !== 200) {
+    const isOfOne = memberOf(reply?.body, 'code') === 'record-unreadable'
+    return { kind: 'unavailable', status: reply?.status ?? null, isOfOne }
+  }
   const { body } = reply
   const [userId, email, locale] = [memberOf(body, 'userId'), memberOf(body, 'email'), memberOf(body, 'locale')]
-  if (typeof userId !== 'string') return { kind: 'unavailable', status: 200 }
+  if (typeof userId !== 'string') return { kind: 'unavailable', status: 200, isOfOne: false }
   if (memberOf(body, 'status') !== 'active' || typeof email !== 'string') return { kind: 'not-found' }
   return { kind: 'found', recipient: { userId, email, locale: typeof locale === 'string' ? locale : null } }
 }

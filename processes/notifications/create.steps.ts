@@ -40,8 +40,6 @@ export type CreatePayload = Static<typeof CreatePayload>
 const mostHops = 1
 /** Milliseconds, while the users service is away, and after a failure for one user. */
 const [awayMs, unreadableMs] = [2_000, 60_000]
-/** Answers of a service that is away, starts or stops, or of a gateway before it. */
-const awayStatuses: readonly number[] = [429, 502, 503, 504]
 
 const answering = answeringRefusals({})
 
@@ -93,14 +91,14 @@ function admitted(
 type Unavailable = Extract<RecipientAnswer, { readonly kind: 'unavailable' }>
 
 /**
- * Only a service that is away holds up the other events. It may fail for one user alone, whose record cannot be read: as the
- * oldest row, this one would be the first after each pause.
+ * A service that is away holds up the other events too. A user whose record cannot be read must not: as the oldest row, this
+ * one would be the first after each pause.
  */
-function putOff({ status }: Unavailable): StepOutcome {
+function putOff({ isOfOne }: Unavailable): StepOutcome {
   const reason = 'user_lookup_unavailable'
-  return status === null || awayStatuses.includes(status)
-    ? { kind: 'retry', after: awayMs, pauseMs: awayMs, reason }
-    : { kind: 'retry', after: unreadableMs, reason }
+  return isOfOne
+    ? { kind: 'retry', after: unreadableMs, reason }
+    : { kind: 'retry', after: awayMs, pauseMs: awayMs, reason }
 }
 
 interface EventRecipient {

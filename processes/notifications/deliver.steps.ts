@@ -80,7 +80,7 @@ const endCutOff: ProcessStep = async (todo, deps, step) => {
 
 async function end(
   todo: Todo,
-  { template, resolvedAddress, providerName, request, outcome }: Extract<DeliveryPlan, { kind: 'end' }>,
+  { template, resolvedAddress, providerName, request, outcome, isAway }: Extract<DeliveryPlan, { kind: 'end' }>,
   latencyMs: number,
   deps: ProcessDependencies,
   step: StepContext,
@@ -96,7 +96,7 @@ async function end(
     context,
   )
   // The users service is part of the way to a mail box: if it is away, mails wait instead of using up their tries.
-  return { kind: 'done', position, ...(outcome.kind === 'transient' ? { health: 'unreachable' } : {}) }
+  return { kind: 'done', position, ...(isAway === true ? { health: 'unreachable' } : {}) }
 }
 
 async function send(

@@ -19,7 +19,7 @@ type Prepared = Pick<StartAttempt, 'template' | 'resolvedAddress' | 'providerNam
 /** What an attempt does next: the call of the provider, or the end without one. */
 export type DeliveryPlan =
   | (Prepared & { readonly kind: 'send'; readonly send: (signal: AbortSignal) => Promise<SendOutcome> })
-  | (Prepared & { readonly kind: 'end'; readonly outcome: AttemptOutcome })
+  | (Prepared & Ending & { readonly kind: 'end' })
 
 interface Surroundings {
   readonly orgId: TenantId
@@ -27,7 +27,13 @@ interface Surroundings {
   readonly step: StepContext
 }
 
-type Address = { readonly address: string } | { readonly outcome: AttemptOutcome }
+interface Ending {
+  readonly outcome: AttemptOutcome
+  /** The users service is away, so the attempts of other messages would end like this one. */
+  readonly isAway?: boolean
+}
+
+type Address = { readonly address: string } | Ending
 
 /**
  * Delivery rules 3 to 6 of the specification, in their order. Everything is read anew for each attempt: preferences,
@@ -42,7 +48,7 @@ export async function planDelivery(notification: Notification, surroundings: Sur
     return { ...none, kind: 'end', providerName: 'preferences', outcome: optedOut }
 
   const resolved = await addressOf(notification, surroundings)
-  if ('outcome' in resolved) return { ...none, kind: 'end', providerName: 'user-management', outcome: resolved.outcome }
+  if ('outcome' in resolved) return { ...none, ...resolved, kind: 'end', providerName: 'user-management' }
   const { address: resolvedAddress } = resolved
   const [isHeldBack, template] = await Promise.all([
     isSuppressed(deps, { channel, address: resolvedAddress, orgId }),
@@ -119,7 +125,8 @@ async function addressOf(
       return { outcome: permanent('recipient_not_found', 'no active member of the organisation') }
     case 'unavailable': {
       const errorDetail = answer.status === null ? 'no answer' : `status ${answer.status}`
-      return { outcome: { kind: 'transient', errorCode: 'user_lookup_unavailable', errorDetail, retryAfterMs: 0 } }
+      const outcome = { kind: 'transient', errorCode: 'user_lookup_unavailable', errorDetail, retryAfterMs: 0 } as const
+      return { outcome, isAway: !answer.isOfOne }
     }
   }
 }

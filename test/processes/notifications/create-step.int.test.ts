@@ -211,7 +211,7 @@ describe('the recipient', () => {
 
   test('waits while the users service is away', async () => {
     const userId = randomUUID()
-    world.contacts.set(userId, { status: 503 })
+    world.contacts.set(userId, { status: 500 })
     const { outcome, state } = await created(
       await completed({ type: 'user', path: 'case_id' }, 'mail', { case_id: userId }),
     )
@@ -221,7 +221,7 @@ describe('the recipient', () => {
 
   test('whose record cannot be read waits alone, and longer than the others', async () => {
     const userId = randomUUID()
-    world.contacts.set(userId, { status: 500 })
+    world.contacts.set(userId, { status: 500, body: { code: 'record-unreadable' } })
     const { outcome } = await created(await completed({ type: 'user', path: 'case_id' }, 'mail', { case_id: userId }))
     expect(outcome).toEqual({ kind: 'retry', reason: 'user_lookup_unavailable', after: 60_000 })
   })

@@ -24,6 +24,8 @@ import {
   newOrganisation,
   notificationIdIn,
   openNotificationsWorld,
+  todosOf,
+  workedOff,
   workOff,
   type NotificationsWorld,
   type Template,
@@ -224,6 +226,18 @@ describe('rule 4', () => {
     expect(attempts).toMatchObject(Array.from({ length: 5 }, () => ({ providerName: 'user-management' })))
     expect(last?.data).toMatchObject({ errorCode: 'user_lookup_unavailable', finalAttempt: true })
   })
+})
+
+test.each([
+  ['internal-error', 'unreachable'],
+  ['record-unreadable', undefined],
+])('a lookup that ends with %s leaves the way to mail boxes %s', async (code, health) => {
+  const { story, userId } = await mailing(world)
+  world.contacts.set(userId, { status: 500, body: { code } })
+  const deliver = (await todosOf(world, story)).find(({ step }) => step === 'deliver')
+  if (deliver === undefined) throw new Error('no message is due')
+  const outcome = await workedOff(world, deliver)
+  expect('health' in outcome ? outcome.health : undefined).toBe(health)
 })
 
 test('a retry of a failed notification makes another attempt, and not without a recipient', async () => {
