@@ -555,8 +555,8 @@ export class EventStore {
   }
 
   /**
-   * The program stops. After this time no call waits for a node that is not found, or is repeated, and an append waits a
-   * second for its answer: a stop has seconds, and the store may be away for hours. What the store answers goes on.
+   * The program stops. After this time no call waits for a node that is not found, or is repeated, and each waits a second
+   * for an answer: a stop has seconds, and the store may be away for hours. What the store answers goes on.
    */
   hurry(afterMs: number): void {
     this.#connection.hurry(afterMs)

@@ -92,7 +92,7 @@ async function* readOnce(
   let page = new LogPage(rules)
   try {
     read = await openRawLog(connection, after)
-    pull = new Pull<Buffer>(read)
+    pull = new Pull<Buffer>(read, connection.whenOverdue)
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
         const frame = frameOf(message)

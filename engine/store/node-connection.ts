@@ -44,7 +44,7 @@ export function isLongSilence(waitedMs: number, usualMs: number): boolean {
 
 /** How long a call waits for a node, in milliseconds. The search goes on. */
 const mostWaitMs = 10_000
-/** How long an append waits for its answer once the program stops, in milliseconds. */
+/** How long a call waits for an answer once the program stops, in milliseconds. */
 const hurriedMs = 1_000
 /** grpc-js's own words for a call that this side has cancelled. */
 const cancelledHere = 'Cancelled on client'
@@ -120,7 +120,7 @@ export class NodeConnection {
   }
 
   /** Calls back when an answer is overdue: after this time, or soon once the program stops. Returns how to cancel. */
-  whenOverdue(withinMs: number, giveUp: () => void): () => void {
+  readonly whenOverdue = (withinMs: number, giveUp: () => void): (() => void) => {
     const timer = setTimeout(giveUp, this.isHurried ? Math.min(withinMs, hurriedMs) : withinMs)
     this.#awaited.add(giveUp)
     return () => {

@@ -1,3 +1,5 @@
+import type { NodeConnection } from './node-connection.ts'
+
 /** The part of a readable object stream that is used here. The client declares its own stream types. */
 export interface PullSource {
   readonly readableLength: number
@@ -16,13 +18,15 @@ export type MoreItems = 'items' | 'end' | 'silence'
  */
 export class Pull<Item> {
   readonly #source: PullSource
+  readonly #whenOverdue: NodeConnection['whenOverdue']
   readonly #notice = () => this.#wake?.()
   #isEnded = false
   #failure: Error | undefined
   #wake: (() => void) | undefined
 
-  constructor(source: PullSource) {
+  constructor(source: PullSource, whenOverdue: NodeConnection['whenOverdue']) {
     this.#source = source
+    this.#whenOverdue = whenOverdue
     source.on('readable', this.#notice)
     source.on('end', () => {
       this.#isEnded = true
@@ -45,7 +49,10 @@ export class Pull<Item> {
     return item === null ? undefined : (item as Item)
   }
 
-  /** Resolves when `take` may succeed again, when the stream has ended, or after `silenceMs` without a sign of life. */
+  /**
+   * Resolves when `take` may succeed again, when the stream has ended, or after `silenceMs` without a sign of life. Sooner if
+   * the program stops, unless it waits without a limit.
+   */
   async more(silenceMs: number, signal?: AbortSignal): Promise<MoreItems> {
     if (this.#source.readableLength > 0) return 'items'
     if (this.#failure !== undefined) throw this.#failure
@@ -71,13 +78,13 @@ export class Pull<Item> {
   #woken(silenceMs: number, signal: AbortSignal | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (isWoken: boolean) => {
-        clearTimeout(timer)
+        cancel?.()
         signal?.removeEventListener('abort', onAbort)
         this.#wake = undefined
         resolve(isWoken)
       }
       const onAbort = () => finish(true)
-      const timer = silenceMs === Infinity ? undefined : setTimeout(() => finish(false), silenceMs)
+      const cancel = silenceMs === Infinity ? undefined : this.#whenOverdue(silenceMs, () => finish(false))
       signal?.addEventListener('abort', onAbort)
       this.#wake = () => finish(true)
     })

@@ -143,17 +143,17 @@ async function* readFrames(
   let pull: Pull<Buffer> | undefined
   try {
     read = await openWithin(leftMs(), open)
-    pull = new Pull<Buffer>(read)
+    pull = new Pull<Buffer>(read, connection.whenOverdue)
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
         const frame = frameOf(message)
         if (frame !== undefined) yield frame
       }
       const waitsSinceMs = performance.now()
-      const waitMs = Math.min(silenceMs, leftMs())
-      const more = await pull.more(waitMs)
+      const more = await pull.more(Math.min(silenceMs, leftMs()))
       if (more === 'silence') {
-        if (isLongSilence(waitMs, Math.min(silenceMs, budgetMs))) connection.leaveNodeOf(read, waitsSinceMs)
+        const waitedMs = performance.now() - waitsSinceMs
+        if (isLongSilence(waitedMs, Math.min(silenceMs, budgetMs))) connection.leaveNodeOf(read, waitsSinceMs)
         throw new BrokenRead('silence')
       }
       connection.heard(read)

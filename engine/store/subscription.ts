@@ -173,7 +173,7 @@ class SubscriptionRun implements Follower {
     const { node, open } = this.#options
     const call = await open(this.#progress)
     const openedAtMs = performance.now()
-    const pull = new Pull<Buffer>(new ReadAhead(call))
+    const pull = new Pull<Buffer>(new ReadAhead(call), node.whenOverdue)
     this.#silent = new AbortController()
     const signal = AbortSignal.any([this.#signal, this.#silent.signal])
     const confirmationMs = Math.min(confirmation.mostMs, confirmation.firstMs * 2 ** this.#unconfirmedAttempts)

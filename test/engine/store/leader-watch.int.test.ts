@@ -313,7 +313,7 @@ test('a handler that takes its time is no silence of the node', async () => {
     open: async () => call,
     accepts: () => true,
     isHandled: () => false,
-    node: { heard: () => undefined, leaveNodeOf: left },
+    node: { heard: () => undefined, leaveNodeOf: left, whenOverdue: () => () => undefined },
     leader: { follow: (follower: Follower) => followers.push(follower), hearsLeader: () => true },
     codec: { decode: (event: object) => event },
     now: () => new Date(),

@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { selfSignedCertificate } from 'embedded-eventstore/self-signed'
 import { cutConnection } from 'embedded-eventstore/cut-connection'
 import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../engine/store/errors.ts'
+import { startOfLog } from '../../../platform/kit/positions.ts'
 import { newContext, noted, openTestStore, until, untilItRests, visitCategory } from './fixtures.ts'
 import {
   notLeader,
@@ -189,16 +190,25 @@ describe('a cluster without a node to connect to', () => {
   })
 })
 
-describe('a leader that answers no append', () => {
-  test('has a second for the appends of a program that stops', async () => {
+describe('a leader that answers nothing', () => {
+  test('has a second for the calls of a program that stops', async () => {
     await using node = await ScriptedServer.start({})
-    await using store = await openTestStore({ ...patient, url: node.url })
+    await using store = await openTestStore({ ...patient, readBudgetMs: 60_000, url: node.url })
     const append = () => store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
-    const earlier = append()
-    await until(() => node.appends.length === 1)
+    const load = () => store.load({ fold, stream: stream() })
+    const log = () => store.readStoredLog({ at: startOfLog }).next()
+    const earlier = [append(), load(), log()]
+    await until(() => node.appends.length === 1 && node.reads.length === 2)
     store.hurry(0)
-    await expect(earlier).rejects.toThrow('unknown after 1 attempts')
-    await expect(append()).rejects.toThrow('unknown after 1 attempts')
+    const reasons = async (calls: readonly Promise<unknown>[]) =>
+      (await Promise.allSettled(calls)).map((call) => call.status === 'rejected' && String(call.reason))
+    const refused = [
+      expect.stringContaining('unknown after 1 attempts'),
+      expect.stringContaining('did not answer'),
+      expect.stringContaining('did not answer'),
+    ]
+    expect(await reasons(earlier)).toEqual(refused)
+    expect(await reasons([append(), load(), log()])).toEqual(refused)
   })
 
   test('is waited for if it answers within that second', async () => {

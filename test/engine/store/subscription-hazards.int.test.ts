@@ -275,7 +275,7 @@ describe('subscriptions to a server that misbehaves', () => {
       open: async () => call,
       accepts: () => true,
       isHandled: () => false,
-      node: { heard: () => undefined },
+      node: { heard: () => undefined, whenOverdue: () => () => undefined },
       leader: { follow: () => () => undefined },
       codec: {
         decode: (event: EventHead) => {
