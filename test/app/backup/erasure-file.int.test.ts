@@ -2,15 +2,17 @@ import { access, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { enterErasures, readErasureFile } from '../../../app/backup/erasure-file.ts'
 import { restoreBackup } from '../../../app/backup/restore.ts'
-import { ledgerText } from '../../../contracts/clinical/erasure-ledger.ts'
+import { exportErasures } from '../../../app/erasures/run.ts'
+import { ledgerText, readLedgerEntry } from '../../../contracts/clinical/erasure-ledger.ts'
 import { openEventStore } from '../../../engine/store/event-store.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
 import { linesIn } from '../../../platform/backup/index-lines.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { copyVault, openVaultRestore } from '../../../platform/vault/vault-copy.ts'
+import { VaultRows } from '../../../platform/vault/vault-rows.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
@@ -94,6 +96,26 @@ test('a line that the vault did not sign is named, and no line is entered', asyn
     `line 2 of ${file} is not signed`,
   )
   expect(await exportOf(copy.vault)).toEqual(before)
+})
+
+test('an export of the ledger that fails in the middle prints nothing, and a whole one prints each entry', async () => {
+  const { vault } = await installation.startProcess()
+  for (let left = 3; left > 0; left -= 1) await vault.eraseSubject(ids.org, randomUUID())
+  const env = {
+    DATABASE_URL: 'postgres://127.0.0.1/not-asked',
+    VAULT_DATABASE_URL: installation.database.vaultUrl,
+    MASTER_KEYS: installation.masterKeyText,
+  }
+  const printed: string[] = []
+  const entries = await exportOf(vault)
+  const pages = vi.spyOn(VaultRows.prototype, 'erasuresAfter')
+  pages.mockImplementationOnce(async () => entries.slice(0, 1).flatMap((line) => readLedgerEntry(line) ?? []))
+  pages.mockRejectedValueOnce(new Error('the database is away'))
+  await expect(exportErasures(env, (text) => void printed.push(text))).rejects.toThrow('the database is away')
+  expect(printed).toEqual([])
+  pages.mockRestore()
+  await exportErasures(env, (text) => void printed.push(text))
+  expect(printed).toEqual([entries.join('\n')])
 })
 
 test.each(['', '\n\n'])('a file of %j is refused: an export that failed leaves it', async (content) => {
