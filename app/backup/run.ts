@@ -1,4 +1,5 @@
 import { readBackupKeys, type BackupKeys } from '../../platform/backup/backup-keys.ts'
+import { ChunkError } from '../../platform/backup/chunks.ts'
 import { ManifestError } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
 import { loadConfiguration, type Environment } from '../../platform/configuration/configuration.ts'
@@ -29,6 +30,7 @@ export async function runBackup(order: BackupOrder, env: Environment, say: (line
   } catch (error) {
     // A place that is damaged or of another installation is a finding. So is a key that is missing.
     if (error instanceof ManifestError) return { code: 1, text: `FAULT ${error.code}: ${error.message}` }
+    if (error instanceof ChunkError) return { code: 1, text: `FAULT ${error.message}` }
     throw error
   } finally {
     place.close()

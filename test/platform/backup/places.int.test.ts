@@ -123,6 +123,18 @@ test('the commands take the address of a bucket and its settings', async () => {
   ).rejects.toThrow('s3://backups/x/ cannot be used')
 })
 
+test('a prune that finds the index of a backup damaged names the chunk, as damage', async () => {
+  const [address, keys] = [addresses['a folder']('damaged'), newKeysText('k')]
+  const place = openPlace(address, settings)
+  const { index } = await plantBackup(place, readBackupKeys(keys), ['alpha'])
+  const [name = ''] = index.chunks
+  const chunk = `chunks/of-k/${name.slice(0, 2)}/${name}`
+  await place.remove(chunk)
+  const order = { action: 'prune', place: address, keep: 1 } as const
+  const outcome = await runBackup(order, { BACKUP_KEYS: keys }, (line) => expect.fail(line))
+  expect(outcome).toEqual({ code: 1, text: `FAULT chunk-missing: ${chunk}` })
+})
+
 test.each([
   's3://',
   's3://Backups/x',
