@@ -51,8 +51,8 @@ export function grantProduct(
   if (membership === undefined || !isUser(state)) return refused('not-found')
   const { productAccessId, productId, membershipId, changedBy } = command
   const granted = membership.products.get(productId)
-  if (granted?.productAccessId === productAccessId || granted?.joinedIds.includes(productAccessId) === true) return []
-  if (state.usedIds.includes(productAccessId)) return refused('idempotency-key-reused')
+  if (granted?.productAccessId === productAccessId || granted?.joinedIds.has(productAccessId) === true) return []
+  if (state.usedIds.has(productAccessId)) return refused('idempotency-key-reused')
   const { organisationId } = membership
   const ids = { userId: state.userId, membershipId, organisationId, productId, productAccessId, changedBy }
   const at = now.toISOString()

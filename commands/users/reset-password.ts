@@ -18,7 +18,7 @@ export function requestPasswordReset(
   state: UserState,
 ): Decision<UserEvent, 'not-found'> {
   if (!isUser(state)) return refused('not-found')
-  if (state.usedIds.includes(requestId)) return []
+  if (state.usedIds.has(requestId)) return []
   const { userId } = state
   const at = now.toISOString()
   if (state.passwordReset === null)

@@ -1,4 +1,5 @@
 import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { userEvents, type UserEvent } from './events.ts'
 import type { DataOf } from '../../engine/store/events.ts'
@@ -19,7 +20,7 @@ export interface ProductAccess {
   readonly productAccessId: string
   readonly grantedAt: string
   /** Ids of later requests with a key that this grant answers. */
-  readonly joinedIds: readonly string[]
+  readonly joinedIds: GrowingMap<true>
 }
 
 export interface PasswordReset {
@@ -44,7 +45,7 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy'
   /** Holds, and claims of an address, whose change can no longer happen. */
   readonly expiredHolds: readonly string[]
   /** Requests for a password reset and product accesses, also ended ones. A repeat of their keys changes nothing. */
-  readonly usedIds: readonly string[]
+  readonly usedIds: GrowingMap<true>
   /** Organisations that the user has belonged to since the account names its patient, also those that it has left. */
   readonly linkOrganisationIds: readonly TenantId[]
   /** Organisations of the user when its erasure started. */
@@ -97,7 +98,7 @@ function evolve(state: UserState, event: UserEvent): UserState {
         passwordReset: null,
         holdId: null,
         expiredHolds: [],
-        usedIds: [],
+        usedIds: new GrowingMap(),
         formerOrganisationIds: [],
         erasure: null,
       }
@@ -158,7 +159,7 @@ function changed(user: User, event: Change): User {
     case 'UserProductAccessGranted': {
       const { productId, productAccessId, grantedAt } = event.data
       return withProducts(withUsedId(user, productAccessId), event.data.membershipId, (products) =>
-        products.set(productId, { productAccessId, grantedAt, joinedIds: [] }),
+        products.set(productId, { productAccessId, grantedAt, joinedIds: new GrowingMap() }),
       )
     }
     case 'UserProductAccessJoined': {
@@ -167,7 +168,7 @@ function changed(user: User, event: Change): User {
         const access = products.get(productId)
         return access === undefined
           ? products
-          : products.set(productId, { ...access, joinedIds: [...access.joinedIds, productAccessId] })
+          : products.set(productId, { ...access, joinedIds: access.joinedIds.with(productAccessId, true) })
       })
     }
     case 'UserProductAccessRevoked':
@@ -213,7 +214,7 @@ function withStatus(user: User, status: User['status'], updatedAt: string, holdI
 }
 
 function withUsedId(user: User, id: string): User {
-  return { ...user, usedIds: [...user.usedIds, id] }
+  return { ...user, usedIds: user.usedIds.with(id, true) }
 }
 
 type Products = Map<string, ProductAccess>

@@ -327,3 +327,20 @@ describe('permissions', () => {
       ])
   })
 })
+
+test('20,000 repeats of a grant with new keys are folded one after another', () => {
+  let state = [member, userFact('UserProductAccessGranted')].reduce(
+    users.evolve,
+    users.evolve(users.initialState, created),
+  )
+  for (let place = 0; place < 20_000; place += 1) {
+    const productAccessId = `access-${place}`
+    state = users.evolve(state, userFact('UserProductAccessJoined', { productAccessId }))
+  }
+  const repeat = { membershipId, productId: ids.product, roleId: userIds.role, isKeyed: true, changedBy, now }
+  expect(grantProduct({ ...repeat, productAccessId: 'access-7' }, state)).toEqual([])
+  const revoked = users.evolve(state, userFact('UserProductAccessRevoked'))
+  expect(grantProduct({ ...repeat, productAccessId: 'access-7' }, revoked)).toEqual({
+    refused: 'idempotency-key-reused',
+  })
+})
