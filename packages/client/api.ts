@@ -7680,7 +7680,7 @@ export interface operations {
                 after?: string;
                 /** @description More than 1,000 is taken as 1,000. A stream has no limit */
                 limit?: number;
-                /** @description Event types, separated by commas */
+                /** @description Event types, separated by commas. A page for them may be empty and have more */
                 types?: string;
                 /** @description The organisation. With a token or an administrator secret that has none, it may be left out. `org_id` is also `orgId`. */
                 org_id?: string;

@@ -1,7 +1,16 @@
 import type { Pool } from '../../platform/database/database.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { eventFeedProjector, feedEventsTable } from '../../projections/events/event-feed.projector.ts'
-import { pageOf, rowsOf, rowsWithin, sortOrder, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
+import {
+  computed,
+  pageOf,
+  rowsFrom,
+  rowsOf,
+  sortOrder,
+  tableOf,
+  viewsOf,
+  type Rows,
+} from '../../engine/reads/tenant-rows.ts'
 
 const e = tableOf(eventFeedProjector, feedEventsTable, 'e')
 const inOrder = sortOrder('asc', e.streamRevision)
@@ -13,14 +22,36 @@ export interface FeedQuestion {
   readonly types: readonly string[] | undefined
   readonly after: bigint
   readonly limit: number
+  /** Events of all types that are looked at for some types. A type may be so rare that no time would be enough. */
+  readonly mostLooked: number
 }
 
-/** The events of one reader behind a revision, in the order of the channel. */
-export async function feedAfter(pool: Pool, { channel, tenant, types, after, limit }: FeedQuestion) {
-  const rows = rowsWithin(e, tenant).where(e.channel, channel)
-  if (tenant === null) rows.whereRaw('??', [e.isWhole])
+/**
+ * The events of one reader behind a revision, in the order of the channel. `lookedUpTo`: those behind this event were not looked
+ * at.
+ */
+export async function feedAfter(pool: Pool, question: FeedQuestion) {
+  const { channel, tenant, types, after, limit } = question
+  const rows = ofReader(rowsOf(e), channel, tenant)
+  const lookedUpTo = types === undefined ? undefined : await endOfLook(pool, question)
   if (types !== undefined) rows.whereRaw('?? = any(?)', [e.eventType, types])
-  return pageOf(pool, inOrder, rows, { after: [String(after)], limit })
+  if (lookedUpTo !== undefined) rows.whereRaw('?? <= ?', [e.streamRevision, lookedUpTo.streamRevision])
+  return { ...(await pageOf(pool, inOrder, rows, { after: [String(after)], limit })), lookedUpTo }
+}
+
+function ofReader<View>(rows: Rows<View>, channel: string, tenant: TenantId | null): Rows<View> {
+  rows.where(e.channel, channel)
+  return tenant === null ? rows.whereRaw('??', [e.isWhole]) : rows.where(e.orgId, tenant)
+}
+
+/** The last event that is looked at. Undefined if there are fewer. */
+async function endOfLook(pool: Pool, { channel, tenant, after, mostLooked }: FeedQuestion) {
+  const places = ofReader(rowsOf(e, { streamRevision: e.streamRevision, eventId: e.eventId }), channel, tenant)
+  const looked = inOrder.page(places, { after: [String(after)], limit: mostLooked })
+  const source = computed<{ readonly streamRevision: string; readonly eventId: string }>('(?) as looked', [looked])
+  const rows = rowsFrom(source, 'looked.*').select({ number: computed<string>('count(*) over ()') })
+  const [last] = await viewsOf(pool, rows.orderByRaw('"streamRevision" desc', []).limit(1))
+  return Number(last?.number) === mostLooked ? last : undefined
 }
 
 /** The newest event of the channel in the read model, whoever reads it. */

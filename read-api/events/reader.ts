@@ -30,6 +30,8 @@ export interface FeedDependencies {
   readonly channels: Channels
   /** Milliseconds without an event of the subject after which an empty part comes. 15,000 without it. */
   readonly silenceMs?: number
+  /** Events of all types that a look for some types passes at most. 10,000 without it. */
+  readonly mostLooked?: number
 }
 
 /** Events of one wake-up come within this time, in milliseconds. */
@@ -67,20 +69,25 @@ export async function isWhole(places: Places, channel: string, place: ChannelPla
   return (await places.channels.check(channel, place)) === 'whole'
 }
 
-/** A page of the read model behind a place. */
+/** A page of the read model behind a place. It may be empty and have more: then the events that it passed are of other types. */
 export async function readPart(
-  { pool }: Pick<FeedDependencies, 'pool'>,
+  { pool, mostLooked = 10_000 }: Pick<FeedDependencies, 'pool' | 'mostLooked'>,
   subject: Subject,
   after: ChannelPlace,
   limit: number,
 ): Promise<FeedPart> {
   // Read before the rows, so that no row up to it is missing from them.
   const newest = await newestInFeed(pool, subject.channel)
-  const { rows, hasMore } = await feedAfter(pool, { ...subject, after: after.revision, limit })
+  const question = { ...subject, after: after.revision, limit, mostLooked }
+  const { rows, hasMore, lookedUpTo } = await feedAfter(pool, question)
   const items = rows.map(({ streamRevision, eventId, payload }) => ({
     place: { revision: BigInt(streamRevision), id: eventId },
     payload,
   }))
+  if (!hasMore && lookedUpTo !== undefined) {
+    const { streamRevision, eventId } = lookedUpTo
+    return { items, reached: { revision: BigInt(streamRevision), id: eventId }, hasMore: true }
+  }
   const last = items.at(-1)?.place ?? after
   const isBehind = newest === undefined || newest.revision <= last.revision
   return { items, reached: hasMore || isBehind ? last : newest, hasMore }

@@ -92,7 +92,11 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
         }),
       ),
       types: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 4_000, description: 'Event types, separated by commas' }),
+        Type.String({
+          minLength: 1,
+          maxLength: 4_000,
+          description: 'Event types, separated by commas. A page for them may be empty and have more',
+        }),
       ),
     },
     access: { scopes: ['events:read'], orScopeOf: 'channel' },

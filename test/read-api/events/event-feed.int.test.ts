@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { createClient } from 'clinical-assessment-client/source'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ChannelPlace } from '../../../contracts/events/channels.ts'
-import { noOrganisation } from '../../../platform/kit/tenants.ts'
-import { isWhole, placeAt } from '../../../read-api/events/reader.ts'
+import { noOrganisation, tenantOfFact } from '../../../platform/kit/tenants.ts'
+import { isWhole, placeAt, readPart } from '../../../read-api/events/reader.ts'
 import {
   disabled,
   type FeedWorld,
@@ -136,6 +136,23 @@ describe('a page of the feed', () => {
     const detail = 'names "consent.granted", which is no event type of the channel'
     const errors = [{ pointer: '/types', detail }]
     expect(refused).toMatchObject({ status: 400, body: { code: 'validation-failed', errors } })
+  })
+
+  it('looks for rare types in steps, which lead to every event once', async () => {
+    const [orgId, reader] = [randomUUID(), feed.pool]
+    const given = Array.from({ length: 11 }, (_, place) => (place === 8 ? failing(orgId) : disabled(orgId)))
+    const ids = await feed.publish('webhook.events', ...given)
+    await feed.caughtUp()
+    const subject = { channel: 'webhook.events', tenant: tenantOfFact(orgId), types: ['webhook.endpoint.failing'] }
+    const found: (string | null)[][] = []
+    let [place, hasMore]: [ChannelPlace, boolean] = [{ revision: -1n, id: null }, true]
+    while (hasMore) {
+      const part = await readPart({ pool: reader, mostLooked: 3 }, subject, place, 10)
+      ;({ reached: place, hasMore } = part)
+      found.push(part.items.map((item) => item.place.id))
+    }
+    expect(found).toEqual([[], [], [ids[8]], []])
+    expect(await isWhole({ pool: reader, channels: feed.channels }, 'webhook.events', place)).toBe(true)
   })
 
   it('has at most 2 MiB, and the pages have every event once', async () => {
