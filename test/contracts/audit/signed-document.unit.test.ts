@@ -98,7 +98,9 @@ describe('a manifest', () => {
 
   test('names its files, and its signature covers every member', async () => {
     const manifest = await signed({ patient_id: 'p' })
-    expect(checkManifest(JSON.parse(JSON.stringify(manifest)), keySet())).toEqual({ files })
+    expect(checkManifest(JSON.parse(JSON.stringify(manifest)), keySet())).toEqual({ files, leftOut: [] })
+    const leftOut = [{ path: 'images/one.jpg', reason: 'object-missing' }]
+    expect(checkManifest(await signed({ left_out: leftOut }), keySet())).toEqual({ files, leftOut })
     const refusal = 'signature-of-another-document'
     expect(checkManifest({ ...manifest, patient_id: 'q' }, keySet())).toEqual({ refusal })
     expect(checkManifest({ ...manifest, files: files.slice(1) }, keySet())).toEqual({ refusal })
