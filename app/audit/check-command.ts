@@ -67,6 +67,8 @@ async function manifestVerdict(content: object, keySet: unknown, folder: string)
   for (const file of manifest.files) {
     const fault = fileFault(file, await measured(join(folder, file.path)))
     if (fault !== undefined) faults.push(`${fault.kind}: ${fault.path}`)
+    // The export says so itself, and is as it was written.
+    else if (file.received_sha256 !== undefined) faults.push(`changed-before-the-export: ${file.path}`)
     bytes += file.bytes
   }
   if (faults.length > 0) return refused(faults)

@@ -43,7 +43,7 @@ export function createExports(deps: ExportDependencies): PatientExports {
 }
 
 /** The same file, which joins the list when it was read to its end. */
-function hashed({ path, chunks }: ExportFile, listed: ManifestFile[]): ExportFile {
+function hashed({ path, chunks, receivedSha256 }: ExportFile, listed: ManifestFile[]): ExportFile {
   async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
     const hash = createHash('sha256')
     let bytes = 0
@@ -52,7 +52,9 @@ function hashed({ path, chunks }: ExportFile, listed: ManifestFile[]): ExportFil
       bytes += chunk.length
       yield chunk
     }
-    listed.push({ path, sha256: hash.digest('hex'), bytes })
+    const sha256 = hash.digest('hex')
+    const isChanged = receivedSha256 !== undefined && receivedSha256 !== sha256
+    listed.push({ path, sha256, bytes, ...(isChanged ? { received_sha256: receivedSha256 } : {}) })
   }
   return { path, chunks: read() }
 }

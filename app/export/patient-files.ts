@@ -190,18 +190,18 @@ async function* imagesOf(
   { category, id }: { readonly category: string; readonly id: string },
   leaveOut: (one: LeftOut) => void,
 ): AsyncGenerator<ExportFile, void, undefined> {
-  for (const { imageId, mimeType, key } of await storedImages(store, tenant, category, id)) {
+  for (const { imageId, mimeType, object } of await storedImages(store, tenant, category, id)) {
     const path = `images/${imageId}.${mimeType === 'image/png' ? 'png' : 'jpg'}`
-    const found = await objects.read(key)
+    const found = await objects.read(object.key)
     if (found === undefined) leaveOut({ path, reason: 'object-missing' })
-    else yield { path, chunks: found.chunks }
+    else yield { path, chunks: found.chunks, receivedSha256: object.sha256 }
   }
 }
 
 interface StoredImage {
   readonly imageId: string
   readonly mimeType: string
-  readonly key: string
+  readonly object: { readonly key: string; readonly sha256: string }
 }
 
 async function storedImages(
@@ -214,11 +214,11 @@ async function storedImages(
     const { state } = await store.load(assessments.of(tenant, id))
     // Images that a workflow collected have streams of their own.
     if (state.status === 'absent' || state.mode === 'collected') return []
-    return state.images.flatMap((image) => ('object' in image ? [{ ...image, key: image.object.key }] : []))
+    return state.images.flatMap((image) => ('object' in image ? [image] : []))
   }
   if (category !== 'image') return []
   const { state } = await store.load(images.of(tenant, id))
-  return state.status === 'received' ? [{ ...state, key: state.object.key }] : []
+  return state.status === 'received' ? [state] : []
 }
 
 async function receiptOf(

@@ -41,6 +41,8 @@ export interface ExportFile {
   /** Relative, with `/` between its parts. */
   readonly path: string
   readonly chunks: AsyncIterable<Uint8Array>
+  /** By the log, of a file that the platform received. The bytes may have been changed since. */
+  readonly receivedSha256?: string
 }
 
 /** What an export lacks. The manifest names it. */

@@ -7,6 +7,8 @@ export interface ManifestFile {
   /** Lower-case hex. */
   readonly sha256: string
   readonly bytes: number
+  /** By the log, if it is another one: the bytes are not those that the platform received. */
+  readonly received_sha256?: string
 }
 
 /** A signed list of files. It may have further members, which the signature covers too. */

@@ -107,6 +107,19 @@ test('checks the files beside a manifest, and names each one that is missing or 
   const options = ['--key', formatVkey(log.key), '--jwks', jwks]
   const clean = await checkHere('check', path, ...options)
   expect([clean.code, JSON.parse(clean.text)]).toEqual([0, { files: 3, bytes: 200_001 }])
+  const ofExport = async (content: Parameters<typeof signManifest>[1]) => {
+    await writeFile(path, JSON.stringify(await signManifest({ signingKey: async () => signingKey }, content)))
+    return checkHere('check', path, ...options)
+  }
+  const left_out = [{ path: 'images/one.jpg', reason: 'object-missing' }]
+  const lacking = await ofExport(Object.assign({ files }, { left_out }))
+  expect([lacking.code, JSON.parse(lacking.text)]).toEqual([0, { files: 3, bytes: 200_001, left_out }])
+  const received = files.map((one, at) => (at === 2 ? { ...one, received_sha256: hash('sha256', 'y') } : one))
+  expect(await ofExport({ files: received })).toEqual({
+    code: 1,
+    text: 'FAULT changed-before-the-export: records/2.json',
+  })
+  await writeFile(path, JSON.stringify(manifest))
 
   await writeFile(join(folder, 'records/0.json'), 'b')
   await rm(join(folder, 'records/1.json'))

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
-import { assessmentFact, hash, patientFact } from '../../streams/facts.ts'
+import { assessmentFact, patientFact } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
 import { userFact } from '../../streams/user-facts.ts'
@@ -48,7 +48,8 @@ async function stored(imageId: string) {
   const bytes = randomBytes(100)
   const key = `images/2026-03-01/${imageId}`
   await objects.put(key, bytes, 'image/jpeg')
-  return { bytes, received: { imageId, object: { key, sha256: hash('a'), bytes: bytes.length }, width: 6, height: 4 } }
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { bytes, received: { imageId, object: { key, sha256, bytes: bytes.length }, width: 6, height: 4 } }
 }
 
 test('an export has a notification to a user who was erased later', async () => {
@@ -75,18 +76,25 @@ test('an export has a notification to a user who was erased later', async () => 
   expect(JSON.parse(record)).toMatchObject({ id: notificationId, recipientType: 'user' })
 })
 
-test('an export names the image that the object store lacks, in its signed manifest', async () => {
+test('an export names the images that the object store lacks or has changed, in its signed manifest', async () => {
   const { world, pool, asOf } = past
   const { store, vault, orgId, configuration } = world
-  const [patientId, present, gone] = [randomUUID(), randomUUID(), randomUUID()]
+  const [patientId, changed, gone] = [randomUUID(), randomUUID(), randomUUID()]
+  const other = Buffer.from('another photograph')
   const of = { organisationId: orgId, patientId }
   const registered = patientFact('PatientRegistered', of)
   await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
-  for (const imageId of [present, gone]) {
+  let receivedSha256 = ''
+  for (const imageId of [changed, gone]) {
     const { received } = await stored(imageId)
+    const { key, sha256 } = received.object
     const facts = [imageFact('ImageDeclared', { ...of, imageId }), imageFact('ImageReceived', received)]
     await store.append(images.of(orgId, imageId), 'no_stream', facts, contextOf(world))
-    if (imageId === gone) await objects.remove(received.object.key)
+    if (imageId === gone) await objects.remove(key)
+    else {
+      await objects.put(key, other, 'image/jpeg')
+      receivedSha256 = sha256
+    }
   }
   await past.caughtUp()
 
@@ -95,11 +103,22 @@ test('an export names the image that the object store lacks, in its signed manif
   const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
   const folder = join(place, 'missing')
   await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
-  expect(await readdir(join(folder, 'images'))).toEqual([`${present}.jpg`])
+  expect(await readdir(join(folder, 'images'))).toEqual([`${changed}.jpg`])
   const manifest: unknown = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))
   const leftOut = [{ path: `images/${gone}.jpg`, reason: 'object-missing' }]
   expect(manifest).toMatchObject({ left_out: leftOut })
-  expect(checkManifest(manifest, { keys: await vault.publicKeys('provenance') })).toMatchObject({ leftOut })
+  const keys = { keys: await vault.publicKeys('provenance') }
+  expect(checkManifest(manifest, keys)).toMatchObject({
+    leftOut,
+    files: expect.arrayContaining([
+      {
+        path: `images/${changed}.jpg`,
+        sha256: createHash('sha256').update(other).digest('hex'),
+        bytes: other.length,
+        received_sha256: receivedSha256,
+      },
+    ]),
+  })
 })
 
 test('an export names a record that is made of too many events, and has the others', async () => {
