@@ -56,7 +56,7 @@ export const open: ProcessStep<Static<typeof OpenPayload>> = async (todo, deps) 
   if (selection === undefined) {
     return appends(store, target, (state) => passReview(ids, state), context)
   }
-  const patientId = await patientOf(store, orgId, aiReviewId)
+  const { patientId, isOfAssessment } = await factsOf(store, orgId, aiReviewId)
   const start = { ...ids, productId }
   const { state: ofCase } = await execute(
     store,
@@ -64,6 +64,9 @@ export const open: ProcessStep<Static<typeof OpenPayload>> = async (todo, deps) 
     (state) => startHumanReview(start, state),
     todo.command('human-review.start-in-case'),
   )
+  // The route of the assessment may have died before it opened the case. Then a process opens it, unless the patient is erased.
+  if (ofCase.status === 'absent' && isOfAssessment && !vault.isClosed(orgId, patientId))
+    return { kind: 'retry', after: openingRetryMs, reason: 'case_not_opened' }
   const task = {
     ...ids,
     ...selection,
@@ -87,11 +90,11 @@ async function rulesAt(store: EventStore, orgId: TenantId, place: bigint): Promi
   throw new Error(`${stream} has no event ${place}`)
 }
 
-/** A completed review has started, so it knows its patient. */
-async function patientOf(store: EventStore, orgId: TenantId, aiReviewId: string): Promise<string> {
+/** A completed review has started, so it knows its patient. Only the images of assessments are in the object store. */
+async function factsOf(store: EventStore, orgId: TenantId, aiReviewId: string) {
   const { state } = await store.load(aiReviews.of(orgId, aiReviewId))
   if (state.status === 'absent' || state.patientId === null) throw new Error('a completed review has no patient')
-  return state.patientId
+  return { patientId: state.patientId, isOfAssessment: state.images.some(({ objectKey }) => objectKey !== null) }
 }
 
 /** Records the assessment in the task. The task is opened soon after its start in the case. */

@@ -13,7 +13,7 @@ import type { HumanReviewTaskEvent } from '../../../streams/human-review-task/ev
 import { contextOf } from '../../engine/commands/decision-world.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { reviewFact } from '../../streams/ai-review-facts.ts'
+import { givenImages, reviewFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
 import { clinicians, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
@@ -49,13 +49,27 @@ async function completed(
   productId: string = ids.product,
   assessmentId: string | null = randomUUID(),
 ): Promise<[Story & { readonly caseId: string }, TodoRow]> {
+  const caseId = await openedCase(randomUUID(), assessmentId)
+  return completedFor(caseId, selecting, { productId })
+}
+
+async function openedCase(caseId: string, assessmentId: string | null = randomUUID()): Promise<string> {
   const { orgId, store } = world
-  const caseId = randomUUID()
-  const story = { ...newStory(), caseId }
-  const { aiReviewId } = story
   const of = { organisationId: orgId, caseId, assessmentId }
   await store.append(cases.of(orgId, caseId), 'no_stream', [caseFact('CaseOpened', of)], contextOf(world))
-  const review = [reviewFact('AiReviewRequested', { aiReviewId, orgId, caseId, productId })]
+  return caseId
+}
+
+/** The same for a case that may not be open. */
+async function completedFor(
+  caseId: string,
+  selecting: PolicyRule,
+  { productId = ids.product, ...request }: Partial<typeof givenImages & { productId: string; patientId: string }> = {},
+): Promise<[Story & { readonly caseId: string }, TodoRow]> {
+  const { orgId, store } = world
+  const story = { ...newStory(), caseId }
+  const { aiReviewId } = story
+  const review = [reviewFact('AiReviewRequested', { aiReviewId, orgId, caseId, productId, ...request })]
   await store.append(aiReviews.of(orgId, aiReviewId), 'no_stream', review, contextOf(world))
 
   const policy = humanReviewPolicies.of(orgId)
@@ -247,4 +261,25 @@ test('a task stays while the consent is unknown', async () => {
   const outcome = await whenWorkedOff(humanReviewProcess, todoOf(story, 'withdraw'), world.deps, world.now())
   expect(outcome).toMatchObject({ kind: 'retry', reason: 'consent_check_unavailable' })
   expect(await eventsOf(story)).toHaveLength(1)
+})
+
+test('a task waits until a process has opened the case of an assessment whose route died', async () => {
+  const [story, todo] = await completedFor(randomUUID(), rule({ always: true }))
+  const work = () => whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  expect(await work()).toMatchObject({ kind: 'retry', reason: 'case_not_opened' })
+  expect(await eventsOf(story)).toEqual([])
+  await openedCase(story.caseId)
+  expect(await work()).toMatchObject({ kind: 'done' })
+  const { state } = await world.store.load(cases.of(world.orgId, story.caseId))
+  expect(state).toMatchObject({ status: 'in_review' })
+})
+
+test('a task waits for no case of another service, nor for one of an erased patient', async () => {
+  const patientId = randomUUID()
+  world.deps.vault.closeSubject(world.orgId, patientId)
+  for (const request of [givenImages, { patientId }]) {
+    const [story, todo] = await completedFor(randomUUID(), rule({ always: true }), request)
+    expect(await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())).toMatchObject({ kind: 'done' })
+    expect((await eventsOf(story)).map(({ type }) => type)).toEqual(['HumanReviewTaskOpened'])
+  }
 })
