@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { registerPatient } from '../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { startPlatformHere, type PlatformHere } from '../support/platform.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 /** As the documents make them: the platform is no administrator. */
@@ -22,7 +22,7 @@ type Login = (typeof users)[number]['login']
 
 let folder = ''
 let node: EventStoreNode
-let platform: TestPlatform
+let platform: PlatformHere
 let patientId = ''
 const clients = new Map<Login, EventStoreDBClient>()
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'closed-'))
   node = await startEventStore({ dataDir: folder, users })
   await follow('docs/event-store-lines.md')
-  platform = await startTestPlatform({ env: { ESDB_URL: urlOf('platform'), FOREIGN_CHANNELS: 'clinic.events' } })
+  platform = await startPlatformHere({ env: { ESDB_URL: urlOf('platform'), FOREIGN_CHANNELS: 'clinic.events' } })
   patientId = await registerPatient(await platform.connect())
   await follow('docs/real-servers.md')
 })

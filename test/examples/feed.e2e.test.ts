@@ -10,9 +10,9 @@ import { at, textAt } from '../../app/demo/members.ts'
 import type { ApiClient } from '../support/raw-api.ts'
 import { startExample, type ExampleRun } from '../../tools/examples/example-run.ts'
 import { assessmentBody, photograph, registerPatient, requestAssessment } from '../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../support/platform.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let api: ApiClient
 /** Commands of the examples. `jq` runs the jq of an npm package, because a machine with Node.js may have none. */
 let commands: string
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const program = join(import.meta.dirname, 'jq.mjs')
   await writeFile(join(commands, 'jq'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`)
   await chmod(join(commands, 'jq'), 0o755)
-  platform = await startTestPlatform()
+  platform = await startPlatformHere()
   api = await platform.connect()
   const { org_id, product_id } = platform.process.credentials
   const registered = await changeClient('POST', `?org_id=${org_id}`, { name: 'reader', org_id, product_id })

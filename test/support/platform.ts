@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { textAt } from '../../app/demo/members.ts'
 import { createApiClient, requestToken, type ApiClient, type ClientSecrets } from './raw-api.ts'
 import { startPlatformProcess, type PlatformProcess } from '../../app/demo/platform-process.ts'
+import { up } from '../../app/up.ts'
 import { startPlatformApart } from './apart.ts'
 import { isRealEventStore, realEventStoreUrl } from 'embedded-eventstore/testing'
 import { masterKeys } from './first-clients.ts'
@@ -55,16 +57,19 @@ export interface PlatformInUse {
   stop(): Promise<void>
 }
 
+type Process = Pick<PlatformProcess, 'credentials' | 'stop'>
+
 /**
- * A platform with its own process and data folder. With `ESDB_URL` it writes to that server, with new organisations.
+ * A platform with its own data folder, by default in its own process. With `ESDB_URL` it writes to that server, with new
+ * organisations.
  */
-export interface TestPlatform extends PlatformInUse {
+export interface TestPlatform<Started extends Process = PlatformProcess> extends PlatformInUse {
   /** Variables for commands of operators on this platform's servers. */
   readonly operatorEnv: () => Promise<Env>
   /** It has its own embedded PostgreSQL, which stops with it. */
   readonly ownsPostgres: boolean
   /** The running process; a new one after `restart`. */
-  readonly process: PlatformProcess
+  readonly process: Started
   /**
    * Starts with the same data folder, databases and port. Stops a running process first. `env` adds to or replaces the
    * settings.
@@ -74,11 +79,39 @@ export interface TestPlatform extends PlatformInUse {
   stop(): Promise<void>
 }
 
-export async function startTestPlatform({
-  env = {},
-  ownPostgres = false,
-  under = tmpdir(),
-}: TestPlatformOptions = {}): Promise<TestPlatform> {
+export type PlatformHere = TestPlatform<Process>
+
+export function startTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
+  return startBy(startProcess, options)
+}
+
+/**
+ * Starts it in the test's process, which has loaded its modules: half of the processor time. For tests that neither
+ * kill it nor read its output. An unclean stop fails the test.
+ */
+export function startPlatformHere(options: TestPlatformOptions = {}): Promise<PlatformHere> {
+  return startBy<Process>(areRolesApart ? startPlatformApart : startHere, options)
+}
+
+async function startHere(dataDir: string, env: Env): Promise<Process> {
+  const { credentials, stop } = await up({
+    env: { ...env, LOG_LEVEL: 'silent', PLATFORM_DATA_DIR: dataDir },
+    onFatal: (reason) => expect.unreachable(reason),
+  })
+  return {
+    credentials,
+    async stop() {
+      const code = await stop.stop()
+      expect(code).toBe(0)
+      return code
+    },
+  }
+}
+
+async function startBy<Started extends Process>(
+  start: (dataDir: string, env: Env) => Promise<Started>,
+  { env = {}, ownPostgres = false, under = tmpdir() }: TestPlatformOptions,
+): Promise<TestPlatform<Started>> {
   const dataDir = await mkdtemp(join(under, 'platform-'))
   // The test supplies this server itself.
   const shared =
@@ -100,9 +133,9 @@ export async function startTestPlatform({
     await shared?.release()
   }
 
-  let running: PlatformProcess
+  let running: Started
   try {
-    running = await startProcess(dataDir, settings)
+    running = await start(dataDir, settings)
   } catch (error) {
     await clear()
     throw error
@@ -130,7 +163,7 @@ export async function startTestPlatform({
     },
     async restart(added = {}) {
       await running.stop()
-      running = await startProcess(dataDir, { ...settings, ...added })
+      running = await start(dataDir, { ...settings, ...added })
     },
     async stop() {
       await running.stop()

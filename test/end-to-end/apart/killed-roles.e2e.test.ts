@@ -30,8 +30,8 @@ const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TI
 // Half a minute of retries, twice the default schedule, because a slow machine needs seconds to recover from a kill.
 const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,6400,12800' }
 const perRound = 5
-const reads = 600
-const kills = 6
+const reads = 300
+const kills = 3
 
 let dataDir: string
 let database: FreshDatabases

@@ -20,11 +20,11 @@ import {
   reviewOfCase,
   type Photograph,
 } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { runProgram } from '../bad-days/operator-program.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let watched: WatchedPlatform
 let witness: RunningWitness
 let folder: string
@@ -71,7 +71,7 @@ beforeAll(async () => {
   // Its first start makes its key, which the platform needs. Its second one needs the key of the platform's log.
   const { address, vkey, ...first } = await openWitness([], 0)
   await first.stop()
-  platform = await startTestPlatform({
+  platform = await startPlatformHere({
     env: { SEAL_INTERVAL_SECONDS: '1', SEAL_ORIGIN: 'log.example/provenance', WITNESSES: `${address} ${vkey}` },
   })
   watched = watchPlatform(platform.baseUrl)

@@ -14,19 +14,19 @@ import { patients } from '../../../streams/patient/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 import { entryOf, projections } from './projections-command.ts'
 import { eventsOf } from './recorded-events.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 const reason = 'registered twice by an import, INC-4711'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let api: ApiClient
 
 beforeAll(async () => {
   // An own event store, because the planted events would stop the projectors of every platform on a shared server.
-  platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
+  platform = await startPlatformHere({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
   api = await platform.connect()
 })
 

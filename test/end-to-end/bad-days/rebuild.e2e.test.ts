@@ -10,18 +10,18 @@ import { knownNames, projectorNamed } from '../../../app/projections/known-proje
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { OperatorLocks } from '../../../engine/rebuild/operator-locks.ts'
 import { expecting, registerPatient } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 import { runProgram } from './operator-program.ts'
 import { beginProjections, entryOf, projections } from './projections-command.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let api: ApiClient
 let patientId: string
 /** The column of the patient before its correction. */
 let planted: unknown
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
+  platform = await startPlatformHere({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
   api = await platform.connect()
   patientId = await registerPatient(api, { family_name: 'Planted' })
   const { rows } = await queried('select person from patients.patients where patient_id = $1', patientId)

@@ -17,13 +17,13 @@ import {
   webhookAbout,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 
 const identifiers = [{ scheme: 'nhs', value: '9434765919' }]
 const settings = { UPLOAD_URL_TTL_SECONDS: '1', SEAL_INTERVAL_SECONDS: '1', ERASURE_VAULT_HOURS: '0' }
 
-let platform: TestPlatform
+let platform: PlatformHere
 let receiver: WebhookReceiver
 let orgId: string
 let api: ApiClient
@@ -71,7 +71,7 @@ const idsIn = ({ body }: ApiAnswer) =>
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: settings })
+  platform = await startPlatformHere({ env: settings })
   const watched = watchPlatform(platform.baseUrl)
   const { org_id, admin_api_secret: secret } = platform.process.credentials
   orgId = org_id

@@ -16,9 +16,9 @@ import {
   webhooksAbout,
   withoutSignatures,
 } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let api: ApiClient
 let receiver: WebhookReceiver
 let patientId: string
@@ -26,7 +26,7 @@ let patientId: string
 beforeAll(async () => {
   // The provider may take longer than an assessment waits.
   const env = { ASSESSMENT_DEADLINE_SECONDS: '2', PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '500' }
-  platform = await startTestPlatform({ env })
+  platform = await startPlatformHere({ env })
   api = await platform.connect()
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   receiver = await startWebhookReceiver()

@@ -16,10 +16,10 @@ import {
   webhooksAbout,
   type Photograph,
 } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let api: ApiClient
 let receiver: WebhookReceiver
 let host: ImageHost
@@ -30,7 +30,7 @@ const env = { READ_URL_TTL_SECONDS: '4', PROVIDER_START_RETRY_SCHEDULE_MS: '5000
 const outage = { call: 'case', status: 503 } as const
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ env })
+  platform = await startPlatformHere({ env })
   api = await platform.connect()
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
   host = await startImageHost(new Uint8Array())

@@ -22,9 +22,9 @@ import {
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { areRolesApart, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { areRolesApart, startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let watched: WatchedPlatform
 let api: ApiClient
 let terms: ConsentTerms
@@ -43,7 +43,7 @@ const env = {
 const refused = { reference: 'refused-twice', answers: [500, 302] }
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ env })
+  platform = await startPlatformHere({ env })
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   terms = await createConsentTerms(api, platform.process.credentials.org_id)

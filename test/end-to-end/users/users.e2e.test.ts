@@ -4,21 +4,21 @@ import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiClient, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { startPlatformHere, type PlatformHere } from '../../support/platform.ts'
 import { refusal, withHeaders } from '../consent/consent-world.ts'
 
 // Section 4.3 of the specification: a person gets an account, administers consent with it, and loses it.
 
 const types = '/v1/admin/consent-types'
 
-let platform: TestPlatform
+let platform: PlatformHere
 let watched: WatchedPlatform
 let api: ApiClient
 let bootstrap: RawApi
 let orgId: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ env: { ACTOR_CONTEXT_MODE: 'resolve' } })
+  platform = await startPlatformHere({ env: { ACTOR_CONTEXT_MODE: 'resolve' } })
   watched = watchPlatform(platform.baseUrl)
   orgId = platform.process.credentials.org_id
   api = watched.watch(await platform.connect())
