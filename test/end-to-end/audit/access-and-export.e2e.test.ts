@@ -10,7 +10,7 @@ import { verifyReceipt } from '../../../contracts/consent/receipt.ts'
 import { commandHere } from '../../support/command-here.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
-import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { requestToken, type ApiClient, type ClientSecrets } from '../../support/raw-api.ts'
 import { unzipped } from '../../support/zip-files.ts'
 import { expectLogged, readAll, readAtRandom, recordsOf } from './access-run.ts'
@@ -19,7 +19,7 @@ import { openOrganisationOfReads, type OrganisationOfReads } from './recorded-re
 const adminSecret = 'an-administrator-secret-of-40-characters'
 const exports = '/v1/audit/exports'
 
-let platform: PlatformHere
+let platform: TestPlatform
 let watched: WatchedPlatform
 let own: OrganisationOfReads
 let other: OrganisationOfReads
@@ -27,7 +27,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'export-'))
-  platform = await startPlatformHere({
+  platform = await startTestPlatform({
     env: { ACCESS_LOG_WINDOW_SECONDS: '0', ADMIN_API_SECRET: adminSecret, SEAL_INTERVAL_SECONDS: '1' },
   })
   const { baseUrl, process } = platform

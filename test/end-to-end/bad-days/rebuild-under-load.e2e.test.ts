@@ -20,14 +20,14 @@ import {
   type ConsentTerms,
   type Photograph,
 } from '../../support/main-job.ts'
-import { startPlatformHere, waitFor, type PlatformHere } from '../../support/platform.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { entryOf, projections } from './projections-command.ts'
 
 const parallelJobs = 2
 /** Long waits and retries, because this test is not about a busy machine. */
 const patience = { READ_YOUR_WRITES_MS: '8000', PROVIDER_START_RETRY_SCHEDULE_MS: '500,1000,2000' }
 
-let platform: PlatformHere
+let platform: TestPlatform
 let receiver: WebhookReceiver
 let api: ApiClient
 let terms: ConsentTerms
@@ -38,7 +38,7 @@ const watched = { answers: 0, failures: new Array<string>() }
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startPlatformHere({ env: { ESDB_URL: '', ...patience } })
+  platform = await startTestPlatform({ env: { ESDB_URL: '', ...patience } })
   const plain = await platform.connect()
   const counted = async <Found>(path: string, asked: Promise<Found>): Promise<Found> => {
     watched.answers += 1
