@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { memoryFolder } from './test/support/memory-folder.ts'
 
 const report = process.env['VITEST_JSON_REPORT']
 const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
@@ -82,6 +83,10 @@ class LongestFirst extends BaseSequencer {
 
 // A test run starts about a hundred processes of the same sources, including the workers. They share one compile cache.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled')
+
+// The servers of the tests make and remove thousands of small files.
+const memory = memoryFolder()
+if ((process.env['TMPDIR'] ?? '') === '' && memory !== undefined) process.env['TMPDIR'] = memory
 
 export default defineConfig({
   test: {
