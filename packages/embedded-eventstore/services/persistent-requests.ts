@@ -13,6 +13,7 @@ import { strategyNamed } from '../persistent/stored-settings.ts'
 const LIVE_WIRE = 0xffffffffffffffffn
 const LARGEST_POSITION = 0x7fffffffffffffffn
 const TICKS_PER_MILLISECOND = 10_000n
+const LARGEST_INT32 = 0x7fffffff
 
 /** Names of the enumeration that older clients use for a strategy. */
 const NUMBERED_STRATEGIES = ['DispatchToSingle', 'RoundRobin', 'Pinned']
@@ -195,6 +196,7 @@ function settingsOf(
   }
 }
 
+/** Answers about a group have 32 bits for it. */
 function milliseconds(ticks: string): number {
-  return Number(BigInt(ticks) / TICKS_PER_MILLISECOND)
+  return Math.max(-LARGEST_INT32, Math.min(Number(BigInt(ticks) / TICKS_PER_MILLISECOND), LARGEST_INT32))
 }
