@@ -9,8 +9,10 @@ import {
 } from '@grpc/grpc-js'
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
-import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
+import { PersistentSubscriptionsService as groupsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
+import persistent from '@eventstore/db-client/generated/persistent_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { AccessControl } from './access/access-control.ts'
 import { authentication } from './access/authentication.ts'
 import type { Accounts } from './access/users.ts'
@@ -28,6 +30,7 @@ import { read } from './services/read.ts'
 import type { ByteStreamCall } from './services/reply-stream.ts'
 import { appendCall, deleteCall, tombstoneCall } from './services/unary-writes.ts'
 import type { StreamStore } from './streams/stream-store.ts'
+import { readMessage, type MessageType } from './wire/bounded-reader.ts'
 import { LARGEST_REQUEST } from './wire/errors.ts'
 
 export type ServeOptions = ListenOptions & {
@@ -48,7 +51,16 @@ export async function serve(store: StreamStore, options: ServeOptions): Promise<
   const server = new Server({ interceptors, 'grpc.max_receive_message_length': LARGEST_REQUEST })
   addStreams(server, store, access, subscriptions)
   server.addService(
-    { ...PersistentSubscriptionsService, read: bytesInAndOut(PersistentSubscriptionsService.read) },
+    {
+      create: bounded(groupsService.create, persistent.CreateReq),
+      update: bounded(groupsService.update, persistent.UpdateReq),
+      delete: bounded(groupsService.delete, persistent.DeleteReq),
+      getInfo: bounded(groupsService.getInfo, persistent.GetInfoReq),
+      list: bounded(groupsService.list, persistent.ListReq),
+      replayParked: bounded(groupsService.replayParked, persistent.ReplayParkedReq),
+      restartSubsystem: groupsService.restartSubsystem,
+      read: bytesInAndOut(groupsService.read),
+    },
     { ...groupCalls(groups, access), read: (call: ConsumerStream) => consume(groups, access, call) },
   )
   const features = supportedMethods()
@@ -82,8 +94,8 @@ function addStreams(server: Server, store: StreamStore, access: AccessControl, s
       read: bytesInAndOut(StreamsService.read),
       append: bytesInAndOut(StreamsService.append),
       batchAppend: bytesInAndOut(StreamsService.batchAppend),
-      delete: bytesOut(StreamsService.delete),
-      tombstone: bytesOut(StreamsService.tombstone),
+      delete: bytesOut(bounded(StreamsService.delete, streams.DeleteReq)),
+      tombstone: bytesOut(bounded(StreamsService.tombstone, streams.TombstoneReq)),
     },
     {
       read: (call: ByteStreamCall) => read({ store, access, subscriptions }, call),
@@ -102,6 +114,13 @@ function answerWith<Answer>(
   answer: (host: string) => Answer,
 ): (call: ServerUnaryCall<unknown, Answer>, reply: sendUnaryData<Answer>) => void {
   return (call, reply) => reply(null, answer(call.getHost()))
+}
+
+function bounded<Request, Response>(
+  definition: MethodDefinition<Request, Response>,
+  type: MessageType<Request>,
+): MethodDefinition<Request, Response> {
+  return { ...definition, requestDeserialize: (bytes) => readMessage(type, bytes) }
 }
 
 function bytesOut<Request, Response>(

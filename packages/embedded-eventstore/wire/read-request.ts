@@ -1,6 +1,7 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
 import { revisionFromWire } from '../streams/revision.ts'
+import { readMessage } from './bounded-reader.ts'
 import { handlerFailed, invalidArgument } from './errors.ts'
 
 /** Start of a read of a stream or of `$all`: a revision, or a commit position. */
@@ -22,7 +23,7 @@ const DEFAULT_WINDOW = 32
 
 /** Reads a `ReadReq`. Throws CallError as the server does. */
 export function readReadRequest(bytes: Uint8Array): ReadRequest {
-  const options = streams.ReadReq.deserializeBinary(bytes).getOptions()
+  const options = readMessage(streams.ReadReq, bytes).getOptions()
   if (options === undefined) throw invalidArgument('options are missing')
   const backwards = options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
   const isSubscription = options.hasSubscription()

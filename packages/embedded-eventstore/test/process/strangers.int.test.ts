@@ -1,11 +1,11 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { Client, credentials, Server, ServerCredentials, status, type StatusObject } from '@grpc/grpc-js'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect, type ClientHttp2Session } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { httpEndpoints } from '../../operations/http-endpoints.ts'
 import { Listener } from '../../operations/listener.ts'
 import { startEventStore, type EventStoreNode } from '../../start.ts'
@@ -66,6 +66,32 @@ describe('a message that is never whole', () => {
       expect(await statusOf(method)).toBe('0')
     },
   )
+})
+
+test('a request that says that it is longer than it is holds nobody up', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
+  const node = await startEventStore({ dataDir })
+  onTestFinished(async () => {
+    client.close()
+    await node.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  const client = new Client(`127.0.0.1:${node.port}`, credentials.createInsecure())
+  const asIs = (bytes: Buffer) => bytes
+  const statusOf = async (method: string): Promise<status> => {
+    const ended = Promise.withResolvers<status>()
+    const call = client.makeBidiStreamRequest(`/event_store.client.${method}`, asIs, asIs)
+    call.on('error', () => undefined).on('status', ({ code }: StatusObject) => ended.resolve(code))
+    call.resume().end(Buffer.from('0affffffff070a0012', 'hex'))
+    return ended.promise
+  }
+  const groups = ['Create', 'Update', 'Delete', 'GetInfo', 'List', 'ReplayParked', 'Read']
+  const methods = [
+    ...['Read', 'Append', 'Delete', 'Tombstone'].map((name) => `streams.Streams/${name}`),
+    ...groups.map((name) => `persistent_subscriptions.PersistentSubscriptions/${name}`),
+  ]
+  const answers = await Promise.all(methods.map(statusOf))
+  expect(answers.filter((code) => code !== status.UNKNOWN && code !== status.INTERNAL)).toEqual([])
 })
 
 test.each(['GET /hea', 'GET'])('a request by HTTP that ends with %j closes its connection', async (text) => {
