@@ -193,11 +193,16 @@ export function checkOutboundUrl(
   const port = portOf(url)
   if (port === 0 || (rules.profile === 'production' && port !== 443 && port < 1024)) return { refused: 'port' }
   const host = hostOf(url)
-  const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
+  const literal = isLoopbackName(host) ? '127.0.0.1' : host
   if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
   // In production the answer would confirm a guess about our servers. There, only the connection is refused.
   if (rules.profile === 'development' && rules.own?.includes(host, port) === true) return { refused: 'address' }
   return { url }
+}
+
+/** RFC 6761, 6.3: nobody asks a name server for it. */
+function isLoopbackName(host: string): boolean {
+  return /(?:^|\.)localhost\.?$/.test(host)
 }
 
 export function portOf(url: URL): number {
@@ -245,6 +250,7 @@ const asked = { timeout: 2_000, tries: 2 }
  * @param nameServers default: those of the machine, as they are at this moment
  */
 export async function askNameServers(host: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
+  if (isLoopbackName(host)) return [{ address: '127.0.0.1', family: 4 }]
   const resolver = new Resolver(asked)
   if (nameServers !== undefined) resolver.setServers(nameServers)
   const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])

@@ -89,6 +89,7 @@ it.each([
     process: clinicalProcess,
     step: 'supersede-diagnoses',
     events: [
+      ofCase(caseFact('CaseOpened')),
       onReviewChannel(reviewPublicFact('ai_review.completed')),
       onReviewChannel(reviewPublicFact('ai_review.superseded')),
     ],
