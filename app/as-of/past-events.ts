@@ -41,7 +41,7 @@ export async function eventsUpTo(
 export function erasureIn(events: readonly RecordedEvent[], streams: readonly PastStream[]): Problem | undefined {
   const mentioned = new Set(streams.filter(({ isMentioned }) => isMentioned).map(({ stream }) => stream))
   const isCleared = (stream: string) =>
-    mentioned.has(stream) && events.some((event) => event.stream === stream && event.type === 'UserErasureStarted')
+    mentioned.has(stream) && events.some((event) => event.stream === stream && erasureStarts.includes(event.type))
   for (const { type, data, stream } of events) {
     const personal = personalMembers[type]
     if (personal?.every((member) => Reflect.get(Object(data), member) === null) === true && !isCleared(stream))
@@ -63,6 +63,8 @@ export function pastLoad(streams: readonly PastStream[], events: readonly Record
     return { state, revision: last?.revision ?? 'no_stream', position: last?.position }
   }
 }
+
+const erasureStarts: readonly string[] = ['UserErasureStarted', 'PatientErasureStarted']
 
 const personalMembers: Readonly<Record<string, readonly string[]>> = {
   LegalHoldPlaced: ['reason'],

@@ -87,7 +87,10 @@ const ofConsents: Sources = async (asked) => [
   ...streamsOf(consents.of(asked.tenant, asked.param('patientId'))),
   ...(await texts(asked, 'consent_type')),
 ]
-const ofErasure: Sources = ({ tenant, param }) => streamsOf(patientErasures.of(tenant, param('id')))
+/** Once an erasure has begun, neither it nor a hold shows anything personal of a former hold. */
+const ofErasure: Sources = ({ tenant, param }) => [
+  { stream: patientErasures.of(tenant, param('id')).stream, isMentioned: true },
+]
 const ofUser: Sources = ({ tenant, param }) =>
   streamsOf(users.of(param('id')), organisationRoles.of(tenant), permissions.of())
 const ofPatient =

@@ -15,7 +15,7 @@ export type PlaceSettings = Pick<
  * @throws ConfigurationError for another address, or without the settings that it needs
  */
 export function openPlace(address: string, settings: PlaceSettings): BackupPlace {
-  // `s3:/bucket` would be a folder, on the disk of the platform.
+  // Mistyped as `s3:/bucket` it would be a folder on the disk of the platform.
   if (!/^(?:[a-z0-9]+:\/|s3:|s3\/\/)/i.test(address)) return folderPlace(address)
   const { backupS3Endpoint: endpoint, backupS3AccessKeyId: accessKeyId } = settings
   const { backupS3Region: region, backupS3SecretAccessKey: secretAccessKey } = settings

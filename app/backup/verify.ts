@@ -1,5 +1,5 @@
 import type { BackupKeys } from '../../platform/backup/backup-keys.ts'
-import { backupIds, openManifest, putVerified, removeVerified } from '../../platform/backup/manifests.ts'
+import { backupIds, ManifestError, openManifest, putVerified, removeVerified } from '../../platform/backup/manifests.ts'
 import type { BackupPlace } from '../../platform/backup/place.ts'
 import { verifyBackups, type BackupFault, type BackupsChecked } from '../../platform/backup/verify-backups.ts'
 
@@ -38,25 +38,29 @@ async function note(place: BackupPlace, keys: BackupKeys, { intact, damaged }: B
   // As verified it would be kept in place of an older one that is intact.
   for (const each of damaged) await removeVerified(place, each)
   for (const each of intact) {
-    const { key } = await openManifest(place, keys, each)
-    await putVerified(place, key, each, new Date())
+    const opened = await openManifest(place, keys, each).catch((error: unknown) => {
+      // Removed meanwhile.
+      if (error instanceof ManifestError) return undefined
+      throw error
+    })
+    if (opened !== undefined) await putVerified(place, opened.key, each, new Date())
   }
   await place.flush()
 }
 
-/** Faults are named up to a number only. */
-export function isWhole({ faults, damaged }: Pick<BackupsChecked, 'faults' | 'damaged'>): boolean {
-  return faults.length + damaged.length === 0
+/** Faults are named up to a number only, so the backups that are intact count. */
+export function isWhole({ backups, intact }: Pick<BackupsChecked, 'backups' | 'intact'>): boolean {
+  return intact.length === backups
 }
 
 export function verifiedText(checked: BackupsChecked): string {
-  const { backups, bytes, faults } = checked
+  const { backups, bytes, faults, intact } = checked
   const count = (number: number) => number.toLocaleString('en')
   return [
     ...faultLines(faults),
     isWhole(checked)
       ? `Complete and unchanged: backups ${count(backups)}, bytes ${count(bytes)}.`
-      : `Faults: ${count(faults.length)}.`,
+      : `Faults: ${count(faults.length)}, in ${count(backups - intact.length)} of ${count(backups)} backups.`,
   ].join('\n')
 }
 

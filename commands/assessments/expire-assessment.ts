@@ -3,7 +3,10 @@ import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 
-/** Ends an assessment after its deadline, unless its review completed in time. So none stays open for ever (invariant 4). */
+/**
+ * Ends an assessment after its deadline, in every state of its review, so that none stays open for ever (invariant 4). The
+ * step asks first whether the review completed in time.
+ */
 export function expireAssessment(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || Date.parse(state.deadlineAt) > command.now.getTime()) return []
   const { assessmentId, deadlineAt } = state

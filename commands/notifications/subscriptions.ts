@@ -5,7 +5,7 @@ import { refused, repeated, type Decision } from '../../engine/commands/decision
 
 type Created = Extract<NotificationSubscriptionEvent, { type: 'NotificationSubscriptionCreated' }>['data']
 
-/** Of an organisation. Each rule of a type makes a message of each event. */
+/** Of an organisation, or of the platform. Each rule of a type makes a message of each event. */
 export const mostRules = 500
 
 export interface CreateSubscription extends Omit<Created, 'createdAt'> {

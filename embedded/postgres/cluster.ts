@@ -152,9 +152,14 @@ async function runOrThrow(
 function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => {
     child.on('error', () => resolve(null))
-    child.on('close', (code) => resolve(code))
     // A process that outlives it keeps its output open.
-    child.on('exit', (code) => setTimeout(() => resolve(code), LAST_OUTPUT_MS))
+    child.on('exit', (code) => {
+      const timer = setTimeout(() => resolve(code), LAST_OUTPUT_MS)
+      child.on('close', () => {
+        clearTimeout(timer)
+        resolve(code)
+      })
+    })
   })
 }
 

@@ -28,8 +28,9 @@ export async function endStalePostmaster(clusterDir: string): Promise<void> {
   if (found === undefined) return
   if (!isAlive(found.pid)) return endOrphans(clusterDir)
   if (!(await isOurPostmaster(found.pid, clusterDir))) {
-    await rm(join(clusterDir, 'postmaster.pid'), { force: true })
-    return endOrphans(clusterDir)
+    // First, because a start without the file looks for none.
+    await endOrphans(clusterDir)
+    return rm(join(clusterDir, 'postmaster.pid'), { force: true })
   }
   process.kill(found.pid, 'SIGINT')
   if (await gone(found.pid, FAST_SHUTDOWN_MS)) return

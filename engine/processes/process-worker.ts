@@ -189,7 +189,11 @@ export class ProcessWorker implements BudgetMember {
     const limit = budget.roomFor(this)
     if (limit > 0) await this.#look(limit)
     const nowMs = performance.now()
-    if (nowMs >= this.#sweepMs) this.#sweepMs = (await this.#claims.sweep(now())) ? nowMs + sweepMs : Infinity
+    if (nowMs >= this.#sweepMs) {
+      // Before the sweep: one that fails is repeated as seldom, and a step that begins meanwhile is not forgotten.
+      this.#sweepMs = nowMs + sweepMs
+      if (!(await this.#claims.sweep(now())) && this.#steps.size === 0) this.#sweepMs = Infinity
+    }
     const restMs = Math.min(this.#pollMs(), Math.min(this.#sweepMs, this.#giveBackMs) - performance.now())
     if (limit === 0) return Math.max(1, restMs)
     const readMs = this.#heard.isComplete ? Infinity : this.#claimedMs + quietMs - performance.now()

@@ -10,7 +10,7 @@ export interface EventStoreConnection {
   readonly subscriptions: NodeConnection
   /** Uses the connection of `commands`. */
   readonly appends: AppendCalls
-  /** After this time nothing waits for a node that is not found. */
+  /** After this time nothing waits for a node that is not found, or for more than a second for an answer. */
   readonly hurry: (afterMs: number) => void
   readonly close: () => void
 }

@@ -7,7 +7,7 @@ import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
 import { frameOf } from './log-frames.ts'
 import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
-import type { NodeConnection } from './node-connection.ts'
+import { isLongSilence, type NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
 import { endCall, openRawLog, type RawCall } from './raw-calls.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
@@ -110,7 +110,8 @@ async function* readOnce(
       const more = await pull.more(timing.silenceMs, signal)
       signal?.throwIfAborted()
       if (more === 'silence') {
-        connection.leaveNodeOf(read, waitsSinceMs)
+        if (isLongSilence(performance.now() - waitsSinceMs, timing.silenceMs))
+          connection.leaveNodeOf(read, waitsSinceMs)
         throw new Error('silence')
       }
       if (more === 'end') break

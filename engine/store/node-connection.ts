@@ -79,7 +79,7 @@ export class NodeConnection {
     this.#hurry.signal.addEventListener('abort', () => {
       const earlier = [...this.#awaited]
       setTimeout(() => {
-        for (const giveUp of earlier) if (this.#awaited.has(giveUp)) giveUp()
+        for (const giveUp of earlier) this.#giveUp(giveUp)
       }, hurriedMs).unref()
     })
   }
@@ -121,7 +121,8 @@ export class NodeConnection {
 
   /** Calls back when an answer is overdue: after this time, or soon once the program stops. Returns how to cancel. */
   readonly whenOverdue = (withinMs: number, giveUp: () => void): (() => void) => {
-    const timer = setTimeout(giveUp, this.isHurried ? Math.min(withinMs, hurriedMs) : withinMs)
+    const limitMs = this.isHurried ? Math.min(withinMs, hurriedMs) : withinMs
+    const timer = setTimeout(() => this.#giveUp(giveUp), limitMs)
     this.#awaited.add(giveUp)
     return () => {
       clearTimeout(timer)
@@ -129,7 +130,14 @@ export class NodeConnection {
     }
   }
 
-  /** Ends each wait for a node that is not found, after this time and later. Calls on a node that is found go on. */
+  /** After a standstill of the process, timers run before the answers that have arrived. So those are read first. */
+  #giveUp(giveUp: () => void): void {
+    setImmediate(() => {
+      if (this.#awaited.has(giveUp)) giveUp()
+    })
+  }
+
+  /** After this time and later, no call waits for a node that is not found, and each waits a second for an answer. */
   hurry(afterMs: number): void {
     if (afterMs <= 0) this.#hurry.abort()
     else setTimeout(() => this.#hurry.abort(), afterMs).unref()

@@ -7,7 +7,7 @@ import type { RecordedEvent } from './events.ts'
 import type { FollowingRead } from './followed-streams.ts'
 import { toleratedMs, type Follower, type LeaderWatch } from './leader-watch.ts'
 import type { LogFrame } from './log-frames.ts'
-import type { NodeConnection } from './node-connection.ts'
+import { isLongSilence, type NodeConnection } from './node-connection.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './errors.ts'
 import { Pull } from './pull.ts'
@@ -188,7 +188,8 @@ class SubscriptionRun implements Follower {
         if (isUnconfirmed) this.#unconfirmedAttempts += 1
         if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
           // Leaving the node ends all its subscriptions. So an unconfirmed one does not leave a node that answers others.
-          node.leaveNodeOf(call, isUnconfirmed ? openedAtMs : undefined)
+          if (!isUnconfirmed || isLongSilence(performance.now() - openedAtMs, confirmationMs))
+            node.leaveNodeOf(call, isUnconfirmed ? openedAtMs : undefined)
           throw isUnconfirmed ? new UnconfirmedSubscriptionError() : new SilentSubscriptionError()
         }
         if (more === 'end') return

@@ -18,7 +18,7 @@ const openedCases = defineTable({
   primaryKey: ['case_id'],
 })
 
-/** Completed reviews whose findings are not recorded, with their place on the channel. Their case may open later, or never. */
+/** Completed reviews whose findings are not recorded, with their place on the channel. If their case never opens, they stay. */
 const unrecordedReviews = defineTable({
   name: 'unrecorded_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', channel_revision: 'text' },

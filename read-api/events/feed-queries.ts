@@ -31,9 +31,20 @@ export interface FeedQuestion {
  * at.
  */
 export async function feedAfter(pool: Pool, question: FeedQuestion) {
-  const { channel, tenant, types, after, limit } = question
+  if (question.types === undefined) return pageUpTo(pool, question, undefined)
+  // Most types fill a page within a few events.
+  const few = Math.min(question.mostLooked, 10 * question.limit)
+  const page = await pageUpTo(pool, question, await endOfLook(pool, question, few))
+  if (page.hasMore || page.lookedUpTo === undefined || few === question.mostLooked) return page
+  return pageUpTo(pool, question, await endOfLook(pool, question, question.mostLooked))
+}
+
+async function pageUpTo(
+  pool: Pool,
+  { channel, tenant, types, after, limit }: FeedQuestion,
+  lookedUpTo: Awaited<ReturnType<typeof endOfLook>>,
+) {
   const rows = ofReader(rowsOf(e), channel, tenant)
-  const lookedUpTo = types === undefined ? undefined : await endOfLook(pool, question)
   if (types !== undefined) rows.whereRaw('?? = any(?)', [e.eventType, types])
   if (lookedUpTo !== undefined) rows.whereRaw('?? <= ?', [e.streamRevision, lookedUpTo.streamRevision])
   return { ...(await pageOf(pool, inOrder, rows, { after: [String(after)], limit })), lookedUpTo }
@@ -45,7 +56,7 @@ function ofReader<View>(rows: Rows<View>, channel: string, tenant: TenantId | nu
 }
 
 /** The last event that is looked at. Undefined if there are fewer. */
-async function endOfLook(pool: Pool, { channel, tenant, after, mostLooked }: FeedQuestion) {
+async function endOfLook(pool: Pool, { channel, tenant, after }: FeedQuestion, mostLooked: number) {
   const places = ofReader(rowsOf(e, { streamRevision: e.streamRevision, eventId: e.eventId }), channel, tenant)
   const looked = inOrder.page(places, { after: [String(after)], limit: mostLooked })
   const source = computed<{ readonly streamRevision: string; readonly eventId: string }>('(?) as looked', [looked])

@@ -49,8 +49,8 @@ export const patientErasureEvents = {
     { version: 2, upcasters: requestedUpcasters },
   ),
   /**
-   * A request while another one waits for approval, if it has a key: that one answers it, also when it is repeated. And
-   * one for another reason, also later.
+   * A request with a key while another one waits for approval: that one answers it, also when it is repeated. Or a request
+   * with another reason or reference, also after the erasure has begun.
    */
   PatientErasureJoined: defineEvent(
     'PatientErasureJoined',

@@ -330,6 +330,11 @@ describe('the route', () => {
     expect(past.accesses.at(-1)).toMatchObject({ operation: 'readAsOf', patientIds: [patientId] })
     await past.world.vault.destroySubject(orgId, patientId)
     expect((await asked('legal-hold'))[0]).toMatchObject({ code: 'subject-erased' })
+    await append({ ...storyAppend(), stream, events: [erasureFact('PatientErasureStarted', of)] })
+    moments.push(formatPosition(await past.caughtUp()))
+    const [before] = await asked('erasure')
+    expect(before).toMatchObject({ code: 'subject-erased' })
+    expect((await asked('erasure')).at(-1)).toMatchObject({ status: 200, body: { patient_id: patientId } })
   })
 
   it('shows a notification to a user who was erased, of moments after that only', async () => {

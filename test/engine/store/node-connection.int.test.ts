@@ -220,6 +220,20 @@ describe('a leader that answers nothing', () => {
     const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     expect(await appending).toMatchObject({ revision: 0n })
   })
+
+  test('is heard after a standstill of the program, if it answered before', async () => {
+    await using node = await ScriptedServer.start({
+      onAppend: (request, call, number) => {
+        accept(request, call, number)
+        // The answer leaves, and is not read before the second is over.
+        setImmediate(() => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200))
+      },
+    })
+    await using store = await openTestStore({ ...patient, url: node.url })
+    store.hurry(0)
+    const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    expect(await appending).toMatchObject({ revision: 0n })
+  })
 })
 
 describe('a leader that hangs', () => {
