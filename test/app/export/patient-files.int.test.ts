@@ -52,9 +52,21 @@ async function stored(imageId: string) {
   return { bytes, received: { imageId, object: { key, sha256, bytes: bytes.length }, width: 6, height: 4 } }
 }
 
-test('an export has a notification to a user who was erased later', async () => {
+/** The folder of an export of a patient of the world's organisation. */
+async function exported(name: string, patientId: string): Promise<string> {
   const { world, pool, asOf } = past
   const { store, vault, orgId, configuration } = world
+  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
+  const provenance = openProvenance({ store, vault, objects, configuration })
+  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
+  const folder = join(place, name)
+  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  return folder
+}
+
+test('an export has a notification to a user who was erased later', async () => {
+  const { world } = past
+  const { store, vault, orgId } = world
   const [patientId, notificationId, userId] = [randomUUID(), randomUUID(), randomUUID()]
   const of = { organisationId: orgId, patientId }
   const registered = patientFact('PatientRegistered', of)
@@ -67,18 +79,14 @@ test('an export has a notification to a user who was erased later', async () => 
   await vault.destroySubject(noOrganisation, userId)
   await past.caughtUp()
 
-  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
-  const provenance = openProvenance({ store, vault, objects, configuration })
-  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
-  const folder = join(place, 'notified')
-  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  const folder = await exported('notified', patientId)
   const record = await readFile(join(folder, 'records', 'notifications', `${notificationId}.json`), 'utf8')
   expect(JSON.parse(record)).toMatchObject({ id: notificationId, recipientType: 'user' })
 })
 
 test('an export names the images that the object store lacks or has changed, in its signed manifest', async () => {
-  const { world, pool, asOf } = past
-  const { store, vault, orgId, configuration } = world
+  const { world } = past
+  const { store, vault, orgId } = world
   const [patientId, changed, gone] = [randomUUID(), randomUUID(), randomUUID()]
   const other = Buffer.from('another photograph')
   const of = { organisationId: orgId, patientId }
@@ -98,11 +106,7 @@ test('an export names the images that the object store lacks or has changed, in 
   }
   await past.caughtUp()
 
-  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
-  const provenance = openProvenance({ store, vault, objects, configuration })
-  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
-  const folder = join(place, 'missing')
-  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  const folder = await exported('missing', patientId)
   expect(await readdir(join(folder, 'images'))).toEqual([`${changed}.jpg`])
   const manifest: unknown = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))
   const leftOut = [{ path: `images/${gone}.jpg`, reason: 'object-missing' }]
@@ -154,8 +158,8 @@ test('an export names a record that is made of too many events, and has the othe
 })
 
 test('an export has each image once: of a workflow, which an assessment collected, and of a request', async () => {
-  const { world, pool, asOf } = past
-  const { store, vault, orgId, configuration } = world
+  const { world } = past
+  const { store, orgId } = world
   const [patientId, ownImage, inlineImage] = [randomUUID(), randomUUID(), randomUUID()]
   const [own, sent] = [await stored(ownImage), await stored(inlineImage)]
   const of = { organisationId: orgId, patientId }
@@ -177,11 +181,7 @@ test('an export has each image once: of a workflow, which an assessment collecte
   }
   await past.caughtUp()
 
-  const sources = { pool, store, vault, objects, asOf, configuration, records: auditRecords(store) }
-  const provenance = openProvenance({ store, vault, objects, configuration })
-  const exports = createExports({ ...sources, provenance, now: () => new Date(), isCurrent: async () => true })
-  const folder = join(place, 'patient')
-  await writeFolder(folder, exports.files({ exportId: randomUUID(), tenant: orgId, patientId }))
+  const folder = await exported('patient', patientId)
   const files = await readdir(join(folder, 'images'))
   expect(files.toSorted()).toEqual([`${ownImage}.jpg`, `${inlineImage}.jpg`].toSorted())
   expect(await readFile(join(folder, 'images', `${ownImage}.jpg`))).toEqual(own.bytes)

@@ -118,6 +118,13 @@ describe('recording a delivery', () => {
     now: new Date(at(32)),
   })
   const delivered = record({ kind: 'delivered', statusCode: 204 })
+  const failed = record({
+    kind: 'failed',
+    statusCode: 500,
+    errorClass: 'http_status',
+    nextAttemptAt: new Date(at(37)),
+    endpoint,
+  })
 
   it('delivered: once', () => {
     given(webhookDeliveries, scheduled, attempted)
@@ -126,14 +133,7 @@ describe('recording a delivery', () => {
   })
 
   it('failed: records when the next attempt is due, or that there is none', () => {
-    const next = record({
-      kind: 'failed',
-      statusCode: 500,
-      errorClass: 'http_status',
-      nextAttemptAt: new Date(at(37)),
-      endpoint,
-    })
-    given(webhookDeliveries, scheduled, attempted).when(recordDelivery, next).thenEvents([attemptFailed])
+    given(webhookDeliveries, scheduled, attempted).when(recordDelivery, failed).thenEvents([attemptFailed])
     const last = record({ kind: 'failed', statusCode: null, errorClass: 'timeout', nextAttemptAt: null, endpoint }, 10)
     given(
       webhookDeliveries,
@@ -143,14 +143,6 @@ describe('recording a delivery', () => {
     )
       .when(recordDelivery, last)
       .thenEvents([fact('WebhookDeliveryFailed')])
-  })
-
-  const failed = record({
-    kind: 'failed',
-    statusCode: 500,
-    errorClass: 'http_status',
-    nextAttemptAt: new Date(at(37)),
-    endpoint,
   })
 
   it('failed: of a completed attempt, or of an ended or unknown delivery, changes nothing', () => {
