@@ -57,14 +57,12 @@ export function createGracefulStop({
   }
 
   async function run(code: number): Promise<number> {
-    let timer: NodeJS.Timeout | undefined
-    const tooLate = new Promise<'late'>((resolve) => {
-      timer = setTimeout(() => resolve('late'), limitMs)
-    })
-    const outcome = await Promise.race([closeAll(), tooLate])
-    clearTimeout(timer)
-    if (outcome === 'late') logger.error({ delayMs: limitMs }, 'stop took too long')
-    return outcome === true ? code : 1
+    try {
+      return (await limited(limitMs, closeAll())) ? code : 1
+    } catch {
+      logger.error({ delayMs: limitMs }, 'stop took too long')
+      return 1
+    }
   }
 
   const graceful: GracefulStop = {

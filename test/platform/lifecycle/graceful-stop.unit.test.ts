@@ -54,6 +54,22 @@ describe('a stop', () => {
     expect([await graceful.stop(), isClosed]).toEqual([1, true])
   })
 
+  it('closes the rest after a standstill of the process in which both time limits ended', async () => {
+    const graceful = createGracefulStop({ logger, limitMs: 50 })
+    let isClosed = false
+    graceful.onStop('work', 'hanging', () => {
+      setImmediate(() => {
+        const end = performance.now() + 60
+        while (performance.now() < end);
+      })
+      return new Promise(() => undefined)
+    })
+    graceful.onStop('resources', 'pool', () => {
+      isClosed = true
+    })
+    expect([await graceful.stop(), isClosed]).toEqual([1, true])
+  })
+
   it('ends at its time limit', async () => {
     const graceful = createGracefulStop({ logger, limitMs: 20 })
     for (const stage of ['reactions', 'intake', 'work', 'resources', 'servers'] as const)
