@@ -36,7 +36,10 @@ class LookupColumn<Value> {
   }
 }
 
-type Given<Value> = Value | LookupColumn<Value>
+type Given<Value> =
+  | Value
+  | LookupColumn<Value>
+  | (Value extends object ? { readonly [Member in keyof Value]: Given<Value[Member]> } : never)
 /** Several parts are joined. */
 type Key = Given<string> | readonly Given<string>[]
 type ColumnsOf<From extends Table> = <Name extends keyof InsertOf<From> & string>(
@@ -182,7 +185,7 @@ export class TodoList<Steps extends ListedSteps> {
         step: { value: step },
         org_id: orgId === undefined ? { column: 'org_id' } : { value: orgId },
         due_at: { value: at },
-        payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
+        payload: expressionOf({ cause: causeOf(this.#event), ...payload }),
         ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),
       },
       existing,
@@ -212,11 +215,12 @@ function columnOf({ name, columns }: Table, member: string): string {
 }
 
 function expressionOf(given: unknown): Expression {
-  return given instanceof LookupColumn ? { column: given.name } : { value: given }
+  if (given instanceof LookupColumn) return { column: given.name }
+  if (!hasColumn(given)) return { value: given }
+  return { json: Object.fromEntries(Object.entries(Object(given)).map(([name, part]) => [name, expressionOf(part)])) }
 }
 
-function payloadOf(payload: object): Expression {
-  const members = Object.entries<unknown>({ ...payload })
-  if (!members.some(([, given]) => given instanceof LookupColumn)) return { value: payload }
-  return { json: Object.fromEntries(members.map(([name, given]) => [name, expressionOf(given)])) }
+function hasColumn(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return given instanceof LookupColumn || Object.values(given).some(hasColumn)
 }

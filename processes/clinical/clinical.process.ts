@@ -1,5 +1,5 @@
-import { defineTable, insertSelect } from '../../engine/projections/projector.ts'
-import { insertRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
+import { defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRows, removeRows } from '../../engine/projections/row-changes.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -18,30 +18,26 @@ const openedCases = defineTable({
   primaryKey: ['case_id'],
 })
 
-/** Completed reviews whose findings are not recorded, with their place on the channel. If their case never opens, they stay. */
-const unrecordedReviews = defineTable({
-  name: 'unrecorded_reviews',
-  columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', channel_revision: 'text' },
-  primaryKey: ['ai_review_id'],
-  indexes: [{ columns: ['case_id'] }],
-})
-
-/** The reviews that lead to findings, and their place on the channel: a successor supersedes their diagnoses. */
+/**
+ * Completed reviews with findings, and their place on the channel, until another review replaces them. If their case never opens, they
+ * stay.
+ */
 const analysedReviews = defineTable({
   name: 'analysed_reviews',
-  columns: { ai_review_id: 'text', org_id: 'text', channel_revision: 'text' },
+  columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', channel_revision: 'text', is_recorded: 'boolean' },
   primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['case_id'] }],
 })
 
 /**
  * Records findings and diagnoses of a completed AI review, and supersedes those of an earlier one. The row key is the
  * review. A review without findings needs no work, nor does one whose case is not in this event store, or was not open before
- * another review replaced it.
+ * another review replaced it. If the findings of a superseded review are still due, the step that supersedes records them too.
  */
 export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, ProcessDependencies>()({
   name: 'clinical',
-  version: 2,
-  lookups: [openedCases, unrecordedReviews, analysedReviews],
+  version: 3,
+  lookups: [openedCases, analysedReviews],
   steps: {
     'record-findings': step(RecordPayload, recordFindingsOfReview),
     'supersede-diagnoses': step(SupersedePayload, supersedeDiagnosesOfReview),
@@ -51,16 +47,7 @@ export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, P
       const { orgId } = todo
       return [
         insertRow(openedCases, { caseId, orgId }),
-        insertSelect(analysedReviews, {
-          from: unrecordedReviews,
-          where: { case_id: caseId, org_id: orgId },
-          columns: {
-            ai_review_id: { column: 'ai_review_id' },
-            org_id: { column: 'org_id' },
-            channel_revision: { column: 'channel_revision' },
-          },
-        }),
-        todo.scheduleForEach('record-findings', unrecordedReviews, { caseId, orgId }, (review) => ({
+        todo.scheduleForEach('record-findings', analysedReviews, { caseId, orgId }, (review) => ({
           key: review('aiReviewId'),
           at,
           payload: { channelRevision: review('channelRevision') },
@@ -72,16 +59,7 @@ export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, P
       if (lesions.length === 0) return []
       const channelRevision = revision.toString()
       return [
-        insertRow(unrecordedReviews, { aiReviewId, orgId, caseId, channelRevision }),
-        insertSelect(analysedReviews, {
-          from: openedCases,
-          where: { case_id: caseId, org_id: orgId },
-          columns: {
-            ai_review_id: { value: aiReviewId },
-            org_id: { column: 'org_id' },
-            channel_revision: { value: channelRevision },
-          },
-        }),
+        insertRow(analysedReviews, { aiReviewId, orgId, caseId, channelRevision, isRecorded: false }),
         todo.scheduleForEach('record-findings', openedCases, { caseId, orgId }, () => ({
           key: aiReviewId,
           at,
@@ -89,18 +67,30 @@ export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, P
         })),
       ]
     },
-    'ai_review.superseded': ({ data: { oldAiReviewId, newAiReviewId, orgId, supersededAt } }, todo) => [
-      todo.scheduleForEach('supersede-diagnoses', analysedReviews, { aiReviewId: oldAiReviewId, orgId }, (review) => ({
-        key: review('aiReviewId'),
-        at: supersededAt,
-        payload: { channelRevision: review('channelRevision'), supersededById: newAiReviewId },
-      })),
-      removeRows(analysedReviews, { aiReviewId: oldAiReviewId, orgId }),
-      removeRows(unrecordedReviews, { aiReviewId: oldAiReviewId, orgId }),
-    ],
+    'ai_review.superseded': ({ data: { oldAiReviewId, newAiReviewId, orgId, supersededAt: at } }, todo) => {
+      const aiReviewId = oldAiReviewId
+      const supersededById = newAiReviewId
+      return [
+        todo.scheduleForEach(
+          'supersede-diagnoses',
+          analysedReviews,
+          { aiReviewId, orgId, isRecorded: true },
+          (review) => ({
+            key: review('aiReviewId'),
+            at,
+            payload: { recording: { channelRevision: review('channelRevision') }, supersededById },
+          }),
+        ),
+        ...todo.replaceWhere('record-findings', { key: aiReviewId, orgId }, 'supersede-diagnoses', (recording) => ({
+          at,
+          payload: { recording, supersededById },
+        })),
+        removeRows(analysedReviews, { aiReviewId, orgId }),
+      ]
+    },
     CaseFindingRecorded: ({ data: { aiReviewId, ordinal, lesionCount } }, todo) =>
       ordinal === lesionCount
-        ? [todo.clear(aiReviewId, 'record-findings'), removeRow(unrecordedReviews, { aiReviewId })]
+        ? [todo.clear(aiReviewId, 'record-findings'), patchRows(analysedReviews, { aiReviewId }, { isRecorded: true })]
         : [],
     // Clinicians may have superseded all of them before a successor does. Then nothing is due any more.
     CaseDiagnosisSuperseded: ({ data: { aiReviewId, ordinal, diagnosisCount } }, todo) =>

@@ -14,20 +14,19 @@ import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
-import type { Todo } from '../../engine/processes/define-process.ts'
 import { causeOf, stepCommand } from '../../engine/processes/step-identity.ts'
 
 /** The place of the completed review on the channel, so its lesions stay out of the list. */
 export const RecordPayload = Type.Object({ channelRevision: Type.String() })
 export type RecordPayload = Static<typeof RecordPayload>
 
-export const SupersedePayload = Type.Object({ channelRevision: Type.String(), supersededById: Type.String() })
+export const SupersedePayload = Type.Object({ recording: RecordPayload, supersededById: Type.String() })
 export type SupersedePayload = Static<typeof SupersedePayload>
 
 type Completed = RecordedEvent<Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>>
 
 export const recordFindingsOfReview: ProcessStep<RecordPayload> = async (todo, deps) => {
-  const completed = await completedOf(todo, deps)
+  const completed = await completedOf(todo.payload, deps)
   deps.failpoint('findings-due')
   const position = await recordOnce(completed, deps)
   deps.failpoint('findings-recorded')
@@ -35,14 +34,14 @@ export const recordFindingsOfReview: ProcessStep<RecordPayload> = async (todo, d
 }
 
 /**
- * The two steps of a review may run at once, or this one first. So it also records the findings, with the same ids,
- * before it supersedes. The other step then appends nothing.
+ * The row of this step replaces that of the other one, which may not have run, or may still run. So this one also records the
+ * findings, with the same ids, before it supersedes.
  */
 export const supersedeDiagnosesOfReview: ProcessStep<SupersedePayload> = async (todo, deps) => {
-  const completed = await completedOf(todo, deps)
+  const { recording, supersededById } = todo.payload
+  const completed = await completedOf(recording, deps)
   await recordOnce(completed, deps)
   const { aiReviewId, lesions } = completed.data
-  const { supersededById } = todo.payload
   const command = { aiReviewId, diagnosisCount: lesions.length, supersededById, now: todo.dueAt }
   const position = await appendBatches(
     deps,
@@ -54,8 +53,8 @@ export const supersedeDiagnosesOfReview: ProcessStep<SupersedePayload> = async (
   return { kind: 'done', position }
 }
 
-function completedOf({ payload }: Todo<RecordPayload>, { store }: ProcessDependencies): Promise<Completed> {
-  return readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, ['ai_review.completed'])
+function completedOf({ channelRevision }: RecordPayload, { store }: ProcessDependencies): Promise<Completed> {
+  return readChannelEvent(store, aiReviewChannelStream, channelRevision, ['ai_review.completed'])
 }
 
 /** The event of the channel is the cause for both steps, so both append the same ids. */

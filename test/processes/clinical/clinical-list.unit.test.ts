@@ -50,10 +50,11 @@ describe('the due steps of a completed AI review', () => {
     expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2))).toEqual([])
   })
 
-  it('are both if the findings are not recorded yet, and each ends by itself', () => {
-    expect(steps(completed, superseded)).toEqual([record, supersede])
+  it('supersede its diagnoses alone if its findings are still due, because that records them too', () => {
+    expect(steps(completed, superseded)).toEqual([supersede])
+    expect(steps(completed, found(1), superseded)).toEqual([supersede])
     expect(steps(completed, superseded, found(1), found(2))).toEqual([supersede])
-    expect(steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
+    expect(steps(completed, superseded, found(1), found(2), replaced(1), replaced(2))).toEqual([])
   })
 
   it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)(
@@ -93,10 +94,10 @@ describe('the due steps of a completed AI review', () => {
       correlationId: events[index]?.metadata.$correlationId,
     })
     const payloads = todosAfter(clinicalProcess, [...recorded([opened]), ...events]).map(({ payload }) => payload)
-    expect(payloads).toEqual([
-      { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' },
-      { cause: cause(1), channelRevision: '41', supersededById: ids.newReview },
-    ])
+    const recording = { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' }
+    expect(payloads).toEqual([{ cause: cause(1), recording, supersededById: ids.newReview }])
+    const afterwards = todosAfter(clinicalProcess, recorded([opened, completed, found(1), found(2), superseded]))
+    expect(afterwards.map(({ payload }) => payload)).toMatchObject([{ recording: { channelRevision: '0' } }])
   })
 
   it('are none once clinicians have superseded all its diagnoses, also before another review replaces it', () => {
@@ -107,11 +108,11 @@ describe('the due steps of a completed AI review', () => {
 
   it('leave no row of a superseded review', () => {
     const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded([opened, ...given]))
-    const none = { analysed_reviews: [], unrecorded_reviews: [] }
-    const row = { ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }
-    expect(looked(completed)).toMatchObject({ analysed_reviews: [row], unrecorded_reviews: [row] })
-    expect(looked(completed, found(1), found(2))).toMatchObject({ ...none, analysed_reviews: [row] })
-    expect(looked(completed, superseded)).toMatchObject(none)
+    const row = { ai_review_id: ids.review, is_recorded: false }
+    expect(looked(completed)).toMatchObject({ analysed_reviews: [row] })
+    expect(looked(completed, found(1), found(2))).toMatchObject({ analysed_reviews: [{ ...row, is_recorded: true }] })
+    expect(looked(completed, superseded)).toMatchObject({ analysed_reviews: [] })
+    expect(looked(completed, found(1), found(2), superseded)).toMatchObject({ analysed_reviews: [] })
   })
 })
 
@@ -120,7 +121,7 @@ describe('the steps of a review whose case is not open', () => {
     expect(stepsOf(completed)).toEqual([])
     const atOpening = { ...record, due: at(0) }
     expect(stepsOf(completed, opened)).toEqual([atOpening])
-    expect(stepsOf(completed, opened, superseded)).toEqual([atOpening, supersede])
+    expect(stepsOf(completed, opened, superseded)).toEqual([supersede])
     expect(stepsOf(completed, opened, found(1), found(2), superseded)).toEqual([supersede])
   })
 

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const lesions = [lesion, { ...lesion, lesionNumber: 2, category: null }]
 
-type CausedRow = TodoRow & { readonly payload: { readonly cause: Cause; readonly channelRevision: string } }
+type CausedRow = TodoRow & { readonly payload: { readonly cause: Cause; readonly [name: string]: unknown } }
 
 interface Analysed {
   readonly caseId: string
@@ -85,7 +85,7 @@ async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true
   const channelRevision = revision.toString()
   const supersededBy = {
     cause: { eventId: randomUUID(), correlationId },
-    channelRevision,
+    recording: { channelRevision },
     supersededById: ids.newReview,
   }
   return {
