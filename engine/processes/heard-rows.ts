@@ -65,7 +65,8 @@ export class HeardRows {
     const name = nameOf(row)
     const held: Held = { ...this.#held.get(name), endedMs: performance.now(), fence }
     this.#held.delete(name)
-    if (dueMs !== undefined) return held.news?.dueMs !== Infinity && this.#schedule(name, dueMs, nowMs)
+    // It is not due before its list says so, either.
+    if (dueMs !== undefined) return this.#schedule(name, Math.max(dueMs, held.news?.dueMs ?? dueMs), nowMs)
     // The rows that wait stand in the order in which they began to.
     this.#held.set(name, held)
     return this.#scheduleHeld(name, held, nowMs)

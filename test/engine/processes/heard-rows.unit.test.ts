@@ -101,3 +101,11 @@ it('knows when a step that failed is due again, unless its row was removed meanw
   expect(heard.end(other, 100, undefined, 100)).toBe(false)
   expect(heard.untilDueMs(100)).toBe(50)
 })
+
+it('knows when a row is due that was put off while its step ran and failed', () => {
+  heard.begin(row)
+  heard.hear(row, due(400), 100)
+  expect(heard.end(row, 150, undefined, 100)).toBe(false)
+  heard.claimed(150)
+  expect(heard.untilDueMs(150)).toBe(250)
+})
