@@ -36,6 +36,7 @@ export const doctorChecks = [
   'object_store',
   'provider',
   'mail',
+  'chat',
   'identity_provider',
   'certificates',
   'clock',
@@ -155,6 +156,7 @@ function ofOverview({ systems, problems, processes, seal }: Overview): Partial<R
     object_store: ofSystem('object_store'),
     provider: ofSystem('provider'),
     mail: ofSystem('mail'),
+    chat: ofSystem('chat'),
     identity_provider: ofSystem('identity_provider'),
     versions:
       processes.length === 0
@@ -162,7 +164,7 @@ function ofOverview({ systems, problems, processes, seal }: Overview): Partial<R
         : others.length > 0
           ? warning(`this program is ${contractVersion}, processes are ${others.join(', ')}`)
           : ok,
-    processes: ofProblems('role-missing', 'process-silent'),
+    processes: ofProblems('role-missing', 'process-silent', 'check-failing'),
     lag: ofProblems('projection-failed', 'projection-behind', 'relay-blocked', 'work-late'),
     seal: seal === null ? skipped('the log has no seal, or the event store is away') : ofProblems('seal-late'),
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { appTables } from '../../../app/runtime-tables.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool } from '../../../platform/database/database.ts'
+import { outsideSystems } from '../../../platform/outbound/outside-calls.ts'
 import { commandHere } from '../../support/command-here.ts'
 import { freshDatabases, type FreshDatabases } from '../../support/postgres.ts'
 
@@ -42,6 +43,30 @@ test('the doctor looks at the database also without a vault', async () => {
     lag: { status: 'ok' },
     backup: { status: 'skipped' },
   })
+})
+
+test('the doctor names each system outside that fails, and each check of a process', async () => {
+  const pool = createPool({ url: used?.url ?? '', max: 1 })
+  const checks = [{ name: 'event_store_room', status: 'failing', detail: null, since: new Date().toISOString() }]
+  try {
+    await pool.query(
+      `insert into runtime.outside_systems (system, failing_since, failures, error_class) select s, now(), 3, 'planted' from unnest($1::text[]) s`,
+      [outsideSystems],
+    )
+    // Seen an hour ahead: not silent however slow the test is.
+    await pool.query(
+      `insert into runtime.processes (id, roles, version, profile, started_at, seen_at, checks)
+       values (gen_random_uuid(), '{api,projector,processor}', '1', 'development', now(), clock_timestamp() + interval '1 hour', $1)`,
+      [JSON.stringify(checks)],
+    )
+    const seen = await examined(used)
+    for (const system of outsideSystems)
+      expect([system, seen[system]]).toEqual([system, { status: 'failing', detail: 'planted' }])
+    expect(seen).toMatchObject({ processes: { status: 'failing', detail: 'check-failing event_store_room' } })
+  } finally {
+    await pool.query('delete from runtime.outside_systems; delete from runtime.processes')
+    await pool.end()
+  }
 })
 
 test('the doctor says that no process has used a database, and goes on', async () => {
