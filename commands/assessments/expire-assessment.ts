@@ -5,7 +5,7 @@ import { areUploadsOpen } from './submit-assessment.ts'
 
 /**
  * Ends an assessment after its deadline, in every state of its review, so that none stays open for ever (invariant 4). The
- * step asks first whether the review completed in time.
+ * step asks first whether the review ended in time.
  */
 export function expireAssessment(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || Date.parse(state.deadlineAt) > command.now.getTime()) return []

@@ -108,13 +108,34 @@ it('ends an assessment at its deadline with the result of a review that had comp
 })
 
 it.each([
-  ['completed after the deadline', 'AiReviewCompleted'],
-  ['failed', 'AiReviewFailed'],
-] as const)('ends an assessment at its deadline without the result of a review that %s', async (_, type) => {
+  ['PROVIDER_REJECTED', reviewFact('AiReviewFailed')],
+  ['CANCELLED', reviewFact('AiReviewCancelled', { reason: 'requested' })],
+])(
+  'ends an assessment at its deadline with %s if its review had ended so, while no processor ran',
+  async (code, end) => {
+    const assessment = await submitted(world)
+    const at = assessment.deadlineAt.toISOString()
+    const aiReviewId = await reviewed(assessment, (id) =>
+      end.type === 'AiReviewFailed'
+        ? reviewFact(end.type, { ...end.data, aiReviewId: id, failedAt: at })
+        : reviewFact(end.type, { ...end.data, aiReviewId: id, cancelledAt: at }),
+    )
+    world.pass(7200)
+    await work(todoOf(world, 'expire', assessment))
+    const { assessmentId } = assessment
+    expect(await sinceSubmitted(world, assessment)).toEqual([
+      { type: 'AssessmentFailed', data: { assessmentId, aiReviewId, code, failedAt: at } },
+    ])
+  },
+)
+
+it.each(['completed', 'failed'])('ends an assessment at its deadline without a review that %s later', async (end) => {
   const assessment = await submitted(world)
-  const completedAt = new Date(assessment.deadlineAt.getTime() + 1).toISOString()
+  const at = new Date(assessment.deadlineAt.getTime() + 1).toISOString()
   await reviewed(assessment, (aiReviewId) =>
-    type === 'AiReviewFailed' ? reviewFact(type, { aiReviewId }) : reviewFact(type, { aiReviewId, completedAt }),
+    end === 'failed'
+      ? reviewFact('AiReviewFailed', { aiReviewId, failedAt: at })
+      : reviewFact('AiReviewCompleted', { aiReviewId, completedAt: at }),
   )
   world.pass(7200)
   await work(todoOf(world, 'expire', assessment))
