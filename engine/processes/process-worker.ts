@@ -139,9 +139,9 @@ export class ProcessWorker implements BudgetMember {
           this.#steps.delete(settled.promise)
           settled.resolve()
           const claimed = { todo, concurrencyKey: noConcurrencyKey, failures: 0, isFailing: false, endedLeases: [] }
-          if (isClaimed === true && !closing.aborted) this.#beginAll([claimed], lease)
-          else if (isClaimed !== false) this.#giveBackUnrun(claimed)
-          if (isClaimed !== true) budget.freed()
+          if (isClaimed === true) return this.#beginAll([claimed], lease)
+          if (isClaimed === undefined) this.#giveBackUnrun(claimed)
+          budget.freed()
         },
       }
     })
@@ -260,9 +260,10 @@ export class ProcessWorker implements BudgetMember {
     this.#heard.claimed(at.getTime())
   }
 
-  /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
+  /** If the claim took most of its own lease, or the workers close, it begins nothing and gives the rows back. */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
-    const term = termUntil(lease, this.#options.now(), this.#options)
+    const { closing, now } = this.#options
+    const term = closing.aborted ? undefined : termUntil(lease, now(), this.#options)
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
       else this.#giveBackUnrun(claim)
