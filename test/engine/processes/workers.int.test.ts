@@ -198,6 +198,24 @@ describe('workers', () => {
     expect(await todos()).toBe(0)
   })
 
+  it('sweep claims again if a sweep failed, as seldom as ever', { timeout: 30_000 }, async () => {
+    runner = await startList(world)
+    await pool.query(
+      `insert into runtime.claims values ('reminders', 'gone', 'rename', 'dead', '-infinity', now(), 0, 0, 0)`,
+    )
+    let failedMs = Infinity
+    const sweep = vi.spyOn(Claims.prototype, 'sweep').mockImplementationOnce(async () => {
+      failedMs = performance.now()
+      throw new Error('of these tests')
+    })
+    startWorkers(dependencies(), { pollMs: 60_000 })
+    const left = async () => (await pool.query('select key from runtime.claims')).rows
+    await expect.poll(left, { timeout: 25_000 }).toEqual([])
+    // A round that failed is repeated sooner.
+    expect(performance.now() - failedMs).toBeGreaterThanOrEqual(5_000)
+    sweep.mockRestore()
+  })
+
   it('run a step when its row is due, by their clock', async () => {
     runner = await startList(world)
     let now = new Date('2030-01-01T00:00:00.000Z')
