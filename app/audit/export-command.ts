@@ -8,15 +8,15 @@ import type { ExportFolderOrder } from './orders.ts'
 
 /**
  * Exports everything about a patient into a folder, from the servers themselves. The access is recorded first.
- * @throws Error if nothing is known of the patient
+ * @throws Error if nothing is known of the patient, or if several organisations know one with this id and none is named
  */
 export async function exportToFolder(
   env: Environment,
-  { patientId, folder }: ExportFolderOrder,
+  { patientId, org, folder }: ExportFolderOrder,
 ): Promise<WrittenFolder> {
   const { services, accessLog, close } = await openOperatorServices(env)
   try {
-    const orgId = await organisationOf(services.pool, 'patient', patientId)
+    const orgId = await organisationOf(services.pool, 'patient', patientId, org)
     await recordOperatorAccess(accessLog, {
       orgId,
       persons: { patientId },

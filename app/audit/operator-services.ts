@@ -36,13 +36,35 @@ export interface OperatorServices {
 }
 
 const nameOf = { patient: 'patient', ai_review: 'AI review' } as const
+/** A consent needs no registration: it names a patient by an id alone. */
+const categoriesOf = { patient: ['patient', 'consent'], ai_review: ['ai_review'] } as const
 
-/** @throws Error if nothing is known of the subject */
-export async function organisationOf(pool: Pool, kind: keyof typeof nameOf, id: string): Promise<TenantId> {
-  const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: [kind] } as const
-  for await (const { stream } of partsOf(pool, { kind, id, tenant: null }, question))
-    return parseOwnedStream(stream).orgId
-  throw new Error(`nothing is known of ${nameOf[kind]} ${id}`)
+/**
+ * @param org the organisation that the operator named
+ * @throws Error if nothing is known of the subject, or if several organisations know one with this id and none is named
+ */
+export async function organisationOf(
+  pool: Pool,
+  kind: keyof typeof nameOf,
+  id: string,
+  org?: TenantId,
+): Promise<TenantId> {
+  const question = {
+    order: 'asc',
+    after: undefined,
+    from: undefined,
+    to: undefined,
+    categories: categoriesOf[kind],
+  } as const
+  const found = new Set<TenantId>()
+  for await (const { stream } of partsOf(pool, { kind, id, tenant: org ?? null }, question))
+    found.add(parseOwnedStream(stream).orgId)
+  const [orgId] = found
+  if (orgId === undefined)
+    throw new Error(`nothing is known of ${nameOf[kind]} ${id}${org === undefined ? '' : ` in organisation ${org}`}`)
+  if (found.size > 1)
+    throw new Error(`several organisations know a ${nameOf[kind]} ${id}, name one with --org: ${[...found].join(', ')}`)
+  return orgId
 }
 
 export async function openOperatorServices(env: Environment): Promise<OperatorServices> {

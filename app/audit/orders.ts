@@ -46,6 +46,8 @@ export interface AsOfOrder {
 
 export interface ExportFolderOrder {
   readonly patientId: string
+  /** Needed if several organisations know a patient with this id. */
+  readonly org: TenantId | undefined
   readonly folder: string
   readonly isJson: boolean
 }
@@ -93,10 +95,11 @@ export const defineAudit: Define<AuditOrder> = (audit, choose) => {
     .command('export')
     .description('Everything about a patient, as files with a signed manifest. The access log records it.')
     .requiredOption('--patient <id>', 'the patient', uuid)
+    .option('--org <id>', 'the organisation, if several know a patient with this id', uuid)
     .requiredOption('--to <dir>', 'a new folder', filled)
     .option('--json', 'as JSON')
-    .action(({ patient: patientId, to: folder, json: isJson = false }) =>
-      choose({ action: 'export', patientId, folder, isJson }),
+    .action(({ patient: patientId, org, to: folder, json: isJson = false }) =>
+      choose({ action: 'export', patientId, org: org === undefined ? org : tenantOfFact(org), folder, isJson }),
     )
   example(exported, `audit export --patient ${exampleId} --to export`)
   const verify = audit

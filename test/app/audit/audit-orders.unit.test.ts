@@ -30,6 +30,14 @@ test.each([
     ['check', '--key', 'k', 'p', '--witness', 'w', '--jwks', 'j'],
     { action: 'check', file: 'p', key: 'k', witnesses: ['w'], jwks: 'j' },
   ],
+  [
+    ['export', '--patient', id, '--to', 'dir'],
+    { action: 'export', patientId: id, org: undefined, folder: 'dir', isJson: false },
+  ],
+  [
+    ['export', '--patient', id, '--org', id.toUpperCase(), '--to', 'dir', '--json'],
+    { action: 'export', patientId: id, org: id, folder: 'dir', isJson: true },
+  ],
   [['provenance', '--review', id.toUpperCase()], { action: 'provenance', reviewId: id, isJson: false }],
   [['provenance', '--json', '--review', id], { action: 'provenance', reviewId: id, isJson: true }],
   [['accept-older-log', '--reason', ' a disk broke '], { action: 'accept-older-log', reason: 'a disk broke' }],

@@ -3,21 +3,23 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { organisationOf } from '../../../app/audit/operator-services.ts'
 import { writeFolder } from '../../../app/export/export-folder.ts'
 import { createExports } from '../../../app/export/exports.ts'
 import { checkManifest } from '../../../contracts/audit/offline/manifest.ts'
 import { openProvenance } from '../../../contracts/audit/provenance.ts'
 import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import { problem } from '../../../platform/http/problems.ts'
-import { noOrganisation } from '../../../platform/kit/tenants.ts'
+import { noOrganisation, tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { consents } from '../../../streams/consent/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
-import { assessmentFact, patientFact } from '../../streams/facts.ts'
+import { assessmentFact, consentFact, patientFact } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
 import { userFact } from '../../streams/user-facts.ts'
@@ -186,4 +188,23 @@ test('an export has each image once: of a workflow, which an assessment collecte
   expect(files.toSorted()).toEqual([`${ownImage}.jpg`, `${inlineImage}.jpg`].toSorted())
   expect(await readFile(join(folder, 'images', `${ownImage}.jpg`))).toEqual(own.bytes)
   expect(await readFile(join(folder, 'images', `${inlineImage}.jpg`))).toEqual(sent.bytes)
+})
+
+test('an export of an operator needs the organisation if several know the patient', async () => {
+  const { world, pool } = past
+  const [patientId, other] = [randomUUID(), tenantOfFact(randomUUID())]
+  const found = (org?: typeof other) => organisationOf(pool, 'patient', patientId, org)
+  // A consent needs no registration.
+  const consent = async (organisationId: typeof other) => {
+    const recorded = consentFact('ConsentRecorded', { consentId: randomUUID(), organisationId, patientId })
+    const context = { ...contextOf(world), orgId: organisationId }
+    await world.store.append(consents.of(organisationId, patientId), 'no_stream', [recorded], context)
+    await past.caughtUp()
+  }
+  await consent(world.orgId)
+  expect(await found()).toBe(world.orgId)
+  await expect(found(other)).rejects.toThrow(`nothing is known of patient ${patientId} in organisation ${other}`)
+  await consent(other)
+  await expect(found()).rejects.toThrow(new RegExp(`name one with --org: .*${other}`))
+  expect([await found(world.orgId), await found(other)]).toEqual([world.orgId, other])
 })
