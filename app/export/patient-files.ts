@@ -95,7 +95,8 @@ async function* accessesOf(
 ): AsyncGenerator<unknown, void, undefined> {
   const filters = { patientId, since: shownSince(sources) }
   const rows = pagesOf((page) => listAccesses(sources, tenant, filters, page), placeOfAccess)
-  for await (const row of rows) yield toAccessRecord(row)
+  // A list that was shown names other patients too. The export is for this one.
+  for await (const row of rows) yield toAccessRecord({ ...row, patientIds: [patientId] })
 }
 
 /** The streams about the patient that belong to the organisation alone. */

@@ -12,6 +12,7 @@ import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { noOrganisation, tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
+import { accessLogs } from '../../../streams/access-log/aggregate.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
@@ -19,6 +20,7 @@ import { notifications } from '../../../streams/notification/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { contextOf } from '../../engine/commands/decision-world.ts'
+import { accessLogFact } from '../../streams/access-log-facts.ts'
 import { assessmentFact, consentFact, patientFact } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'
@@ -207,4 +209,26 @@ test('an export of an operator needs the organisation if several know the patien
   await consent(other)
   await expect(found()).rejects.toThrow(new RegExp(`name one with --org: .*${other}`))
   expect([await found(world.orgId), await found(other)]).toEqual([world.orgId, other])
+})
+
+test('the accesses in an export name no other patient, also those that showed a list', async () => {
+  const { world } = past
+  const { store, orgId } = world
+  const [patientId, accessId] = [randomUUID(), randomUUID()]
+  const registered = patientFact('PatientRegistered', { organisationId: orgId, patientId })
+  await store.append(patients.of(orgId, patientId), 'no_stream', [registered], contextOf(world))
+  const at = new Date().toISOString()
+  const shown = {
+    accessId,
+    organisationId: orgId,
+    at,
+    patientIds: [randomUUID(), patientId],
+    operation: 'listPatients',
+  }
+  const log = accessLogs.of(orgId, at.slice(0, 10), randomUUID())
+  await store.append(log, 'no_stream', [accessLogFact('AccessRecorded', shown)], contextOf(world))
+  await past.caughtUp()
+
+  const accesses = await readFile(join(await exported('shown-in-a-list', patientId), 'access-log.jsonl'), 'utf8')
+  expect(JSON.parse(accesses)).toMatchObject({ id: accessId, operation: 'listPatients', patient_ids: [patientId] })
 })
