@@ -15,7 +15,7 @@ export async function runAudit(
   switch (order.action) {
     case 'timeline': {
       const { timelineLines } = await import('./timeline-command.ts')
-      for await (const line of timelineLines(env, order)) print(line)
+      for await (const line of timelineLines(env, order, say)) print(line)
       return { code: 0, text: '' }
     }
     case 'as-of': {

@@ -2,6 +2,7 @@ import type { StoredRecord } from '../../contracts/audit/records-in-order.ts'
 import { personOf, timelineItemOf } from '../../contracts/audit/timeline.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import { noOrganisation, tenantOfFact } from '../../platform/kit/tenants.ts'
+import { auditSubjectsProjector } from '../../projections/audit/audit-subjects.projector.ts'
 import { isSubject, partsOf } from '../../read-api/audit/subject-queries.ts'
 import { recordOperatorAccess } from './operator-access.ts'
 import { openOperatorServices } from './operator-services.ts'
@@ -10,14 +11,21 @@ import type { TimelineOrder } from './orders.ts'
 /**
  * The lines of a timeline, from the servers themselves. What shows personal content is in the access log before it is
  * printed, as a command of the operator.
+ * @param say receives that newer events may be missing
  * @throws Error if nothing is known of the subject
  */
-export async function* timelineLines(env: Environment, order: TimelineOrder): AsyncGenerator<string, void, undefined> {
+export async function* timelineLines(
+  env: Environment,
+  order: TimelineOrder,
+  say: (line: string) => void,
+): AsyncGenerator<string, void, undefined> {
   const { services, accessLog, close } = await openOperatorServices(env)
   const { pool, records } = services
   const subject = { ...order.subject, tenant: null }
   const question = { order: 'asc', after: undefined, from: undefined, to: undefined, categories: undefined } as const
   try {
+    const { name } = auditSubjectsProjector
+    if (!(await services.isCurrent(name))) say(`the read model ${name} is behind the log: newer events may be missing`)
     if (!(await isSubject(pool, subject))) throw new Error(`nothing is known of ${subject.kind} ${subject.id}`)
     const reading = { order: 'asc', after: undefined, isOpened: order.isOpened } as const
     for await (const record of records.inOrder(partsOf(pool, subject, question), reading)) {

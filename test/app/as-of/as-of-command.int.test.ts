@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runAudit } from '../../../app/audit/run.ts'
 import { asOfText } from '../../../app/audit/as-of-command.ts'
 import { readCommand } from '../../../app/command-line.ts'
 import { formatPosition, startOfLog } from '../../../platform/kit/positions.ts'
@@ -73,4 +74,30 @@ test('shows a status of the route, and nobody, for a moment before the record', 
 test('refuses what the route refuses', async () => {
   await expect(command('--at', '2199-01-01T00:00:00Z', '--path', path)).rejects.toThrow('The moment is in the future')
   await expect(command('--at', at, '--path', '/v1/audit/timeline')).rejects.toThrow('The path has no answers')
+})
+
+test('the timeline of an operator says that its read model is behind, and nothing otherwise', async () => {
+  const order = {
+    action: 'timeline',
+    subject: { kind: 'patient', id: patientId },
+    isOpened: false,
+    isJson: true,
+  } as const
+  const [printed, said] = [new Array<string>(), new Array<string>()]
+  const run = () =>
+    runAudit(
+      order,
+      past.env,
+      (line) => void printed.push(line),
+      (line) => void said.push(line),
+    )
+  await run()
+  expect([printed.length, said]).toEqual([1, []])
+  const change = (by: number) =>
+    past.pool.query('update runtime.projectors set version = version + $1 where name = $2', [by, 'audit_subjects'])
+  await change(1)
+  await run()
+  await change(-1)
+  expect(printed).toHaveLength(2)
+  expect(said).toEqual(['the read model audit_subjects is behind the log: newer events may be missing'])
 })
