@@ -28,10 +28,12 @@ export interface ObjectStoreOptions {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly now: () => Date
-  /** Time limit of one call, its repeats included. Default: 20 s. An upload of a stream has 60 s. */
+  /** Time limit of one call, its repeats included. Default: 20 s. */
   readonly callLimitMs?: number
   /** How long a reader waits for the bytes of an object, all waits together. Default: 60 s, and as long as a call. */
   readonly readLimitMs?: number
+  /** How long the store may take for each chunk of an upload of a stream. Default: 60 s, and as long as a call. */
+  readonly chunkLimitMs?: number
   /** Notes the outcome of each call, repeats included. */
   readonly calls?: OutsideCalls
 }
@@ -155,7 +157,8 @@ export interface ObjectStore {
 /** Connects to an S3-compatible store. Uses only calls that every such store supports. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { bucket, now, callLimitMs = defaultCallLimitMs } = options
-  const { readLimitMs = Math.max(defaultReadLimitMs, callLimitMs) } = options
+  const leastMs = Math.max(defaultReadLimitMs, callLimitMs)
+  const { readLimitMs = leastMs, chunkLimitMs = leastMs } = options
   const client = clientOf(options)
   const signer = createAddressSigner(options)
   const publicSigner = createAddressSigner({ ...options, endpoint: options.publicEndpoint ?? options.endpoint })
@@ -213,7 +216,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     putStream: (key, chunks, known, contentType) =>
-      uploadStream({ client, bucket }, { key, contentType, ...known }, chunks),
+      uploadStream({ client, bucket, limitMs: chunkLimitMs }, { key, contentType, ...known }, chunks),
 
     putParts: (key, chunks, contentType, signal) =>
       uploadParts({ client, bucket }, { key, contentType }, chunks, signal),

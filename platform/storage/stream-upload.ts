@@ -11,9 +11,6 @@ export interface StoredBytes {
   readonly bytes: number
 }
 
-/** Time limit for all bytes of an object: a store that stops reading must not block a request for ever. */
-const timeoutMs = 60_000
-
 /** The client retries only bodies in memory. Streams are retried here. */
 const attempts = 3
 const backoff = { firstMs: 100, mostMs: 1_000 }
@@ -23,13 +20,31 @@ const backoff = { firstMs: 100, mostMs: 1_000 }
  * @throws Problem `object-store-unavailable`, and the source's error if it is a problem
  */
 export async function uploadStream(
-  { client, bucket }: { readonly client: S3Client; readonly bucket: string },
+  { client, bucket, limitMs }: { readonly client: S3Client; readonly bucket: string; readonly limitMs: number },
   { key, contentType, bytes, sha256 }: StoredBytes & { readonly contentType: string },
   chunks: () => AsyncIterable<Uint8Array>,
 ): Promise<StoredBytes> {
-  const deadline = AbortSignal.timeout(timeoutMs)
+  const late = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+
+  /** The store has its time for each chunk. A restore reads the next one meanwhile, perhaps over a slow line. */
+  async function* timed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+    clearTimeout(timer)
+    for await (const chunk of source) {
+      begin()
+      yield chunk
+      clearTimeout(timer)
+    }
+    begin()
+  }
+
+  function begin(): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => late.abort(new DOMException('no progress in time', 'TimeoutError')), limitMs).unref()
+  }
+
   for (let attempt = 1; ; attempt += 1) {
-    const body = Readable.from(exactly(chunks(), { bytes, sha256 }), { objectMode: false })
+    const body = Readable.from(timed(exactly(chunks(), { bytes, sha256 })), { objectMode: false })
     const broken = new AbortController()
     // The client does not notice that its source failed.
     body.once('error', (error) => broken.abort(error))
@@ -41,14 +56,17 @@ export async function uploadStream(
         ContentType: contentType,
         ContentLength: bytes,
       })
-      await client.send(command, { abortSignal: AbortSignal.any([broken.signal, deadline]) })
+      begin()
+      // The client's own limit is for the whole request.
+      await client.send(command, { abortSignal: AbortSignal.any([broken.signal, late.signal]), requestTimeout: 0 })
       return { key, sha256, bytes }
     } catch (error) {
       const cause: unknown = body.errored ?? error
-      if (attempt === attempts || deadline.aborted || !mayPass(cause))
+      if (attempt === attempts || late.signal.aborted || !mayPass(cause))
         throw cause instanceof Problem ? cause : unavailable(cause)
       await pause(backoffMs(backoff, attempt))
     } finally {
+      clearTimeout(timer)
       body.destroy()
     }
   }

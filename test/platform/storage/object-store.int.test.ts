@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -286,6 +287,7 @@ async function withHanging(text: string, use: (store: ObjectStore, calls: Outsid
     now: () => new Date(),
     callLimitMs: 200,
     readLimitMs: 200,
+    chunkLimitMs: 200,
     calls,
   })
   try {
@@ -344,6 +346,28 @@ test('a reader may take its time, and a store that stops sending may not', async
       for await (const _ of (await hanging.read('a'))?.chunks ?? []) continue
     }
     expect(await codeOf(read())).toBe('object-store-unavailable')
+  })
+})
+
+test('the source of an upload may take its time, and a store that takes no bytes may not', async () => {
+  const bytes = randomBytes(3_000_000)
+  const known = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  async function* slowly() {
+    for (let from = 0; from < bytes.length; from += 1_000_000) {
+      yield bytes.subarray(from, from + 1_000_000)
+      await sleep(1_000)
+    }
+  }
+  const options = { region, bucket, ...account, now: () => new Date(), chunkLimitMs: 2_000 }
+  const store = connectObjectStore({ endpoint: server.endpoint, ...options })
+  // Longer than the limit.
+  await store.putStream('images/slowly-sent', slowly, known, 'image/jpeg')
+  expect(Buffer.from(await objects.get('images/slowly-sent')).equals(bytes)).toBe(true)
+  store.close()
+
+  await withHanging('HTTP/1.1 100 Continue\r\n\r\n', async (hanging) => {
+    const source = () => Readable.from([bytes])
+    expect(await codeOf(hanging.putStream('a', source, known, 'image/jpeg'))).toBe('object-store-unavailable')
   })
 })
 
