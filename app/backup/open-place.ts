@@ -35,5 +35,5 @@ export function openPlace(address: string, settings: PlaceSettings): BackupPlace
   return objectPlace(connectObjectStore({ endpoint, ...account, now, callLimitMs }), bucketAddress)
 }
 
-/** Nobody waits for an answer, and a chunk of 4 MiB may go over a slow line. */
-const callLimitMs = 120_000
+/** Nobody waits for an answer. Each of four tries has 150 s, so four chunks of 4 MiB at once pass a line of 1 Mbit/s. */
+const callLimitMs = 600_000

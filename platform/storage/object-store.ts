@@ -290,7 +290,16 @@ const silentLogger = { debug: nothing, info: nothing, warn: nothing, error: noth
 
 function nothing(): void {}
 
-function clientOf({ endpoint, region, accessKeyId, secretAccessKey, calls }: ObjectStoreOptions): S3Client {
+const tries = 4
+
+function clientOf({
+  endpoint,
+  region,
+  accessKeyId,
+  secretAccessKey,
+  callLimitMs = defaultCallLimitMs,
+  calls,
+}: ObjectStoreOptions): S3Client {
   const client = new S3Client({
     endpoint,
     region,
@@ -298,9 +307,13 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey, calls }: Obj
     credentials: { accessKeyId, secretAccessKey },
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: 4,
-    // Interim answers (1xx) prolong no time limit. Without the last member the first one only logs.
-    requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000, throwOnRequestTimeout: true },
+    maxAttempts: tries,
+    requestHandler: {
+      // For one try. Interim answers (1xx) do not prolong it. Without the last member it only logs.
+      requestTimeout: Math.max(30_000, callLimitMs / tries),
+      connectionTimeout: 5_000,
+      throwOnRequestTimeout: true,
+    },
     // The platform throws and logs failures itself. The client would print its own lines next to the log.
     logger: silentLogger,
   })

@@ -1,10 +1,12 @@
 import { mkdtemp, open, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openPlace, type PlaceSettings } from '../../../app/backup/open-place.ts'
 import { runBackup } from '../../../app/backup/run.ts'
 import { at } from '../../../app/demo/members.ts'
+import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
 import { backupIds } from '../../../platform/backup/manifests.ts'
 import { pruneBackups } from '../../../platform/backup/prune.ts'
 import { verifyBackups } from '../../../platform/backup/verify-backups.ts'
@@ -154,6 +156,28 @@ test('a bucket without its settings is refused, and they are named', () => {
   expect(() => openPlace('s3://backups', { ...settings, backupS3AccessKeyId: undefined })).toThrow(
     's3://backups needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY',
   )
+})
+
+test('a chunk that takes two minutes over a slow line is stored', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  let requests = 0
+  const slow = createServer((request, response) => {
+    requests += 1
+    request.resume().once('end', () => {
+      vi.advanceTimersByTime(120_000)
+      response.setHeader('etag', '"a"').end()
+    })
+  })
+  const endpoint = `http://127.0.0.1:${await listenOnLoopback(slow, 'slow store', 0)}`
+  const place = openPlace('s3://backups', { ...settings, backupS3Endpoint: endpoint })
+  try {
+    await place.put('chunks/one', Buffer.from('one'))
+    expect(requests).toBe(1)
+  } finally {
+    vi.useRealTimers()
+    place.close()
+    slow.close()
+  }
 })
 
 test('a file that a killed backup left in a folder is durable after the flush of the next one that counts on it', async () => {
