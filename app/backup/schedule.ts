@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { createTask, validate } from 'node-cron'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import { readBackupKeys } from '../../platform/backup/backup-keys.ts'
+import { ownerOf } from '../../platform/backup/manifests.ts'
 import type { Configuration, Environment } from '../../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../../platform/configuration/profile-rules.ts'
 import type { HealthCheck } from '../../platform/observability/health.ts'
@@ -49,7 +50,8 @@ interface ScheduleOptions {
 /**
  * Runs `backup create` by the schedule, each in a process of its own: hashing and encrypting would hold up requests. One
  * process has the data folder, so one makes its backups. A backup that becomes due during another one is left out. A
- * restored platform whose calls are held makes none: its backups would count as those of the original.
+ * restored platform whose calls are held makes none: its backups would count as those of the original. Nor is one made
+ * in a place without backups if there were some before: the disk is not mounted, and its empty folder is on another one.
  */
 export function startScheduledBackups({ settings, env, store, logger }: ScheduleOptions): { close(): Promise<void> } {
   const { backupSchedule = '', backupTo = '', dataDir } = settings
@@ -65,13 +67,23 @@ export function startScheduledBackups({ settings, env, store, logger }: Schedule
 
   async function backUp(): Promise<void> {
     try {
-      const { held } = (await store.load(backupStream)).state
+      const { held, newestAt } = (await store.load(backupStream)).state
       if (held !== null || isClosing) return
-      const { code, reason } = await create()
+      const isLost = newestAt !== null && (await isNewPlace())
+      const { code, reason } = isLost ? { code: null, reason: unknownPlace } : await create()
       if (code === 0) logger.info({ component: 'backups' }, 'a backup was created and verified')
       else if (!isClosing) logger.error({ component: 'backups', reason }, 'a backup was not created')
     } catch (error) {
       logger.error({ component: 'backups', err: error }, 'a backup was not created')
+    }
+  }
+
+  async function isNewPlace(): Promise<boolean> {
+    const place = openPlace(backupTo, settings)
+    try {
+      return (await ownerOf(place, readBackupKeys(settings.backupKeys))) === undefined
+    } finally {
+      place.close()
     }
   }
 
@@ -101,6 +113,8 @@ export function startScheduledBackups({ settings, env, store, logger }: Schedule
   }
 }
 
+const unknownPlace =
+  'BACKUP_TO has no backup of this platform: is its disk mounted? Into another place run "platform backup create" once'
 /** A log line has no longer text. */
 const mostOutput = 512
 /** A backup a day, and two hours for it. */

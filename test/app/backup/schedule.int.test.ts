@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backupAgeCheck, requireBackupSettings, startScheduledBackups } from '../../../app/backup/schedule.ts'
+import { at } from '../../../app/demo/members.ts'
+import { readBackupKeys } from '../../../platform/backup/backup-keys.ts'
+import { folderPlace } from '../../../platform/backup/folder-place.ts'
+import { claimPlace } from '../../../platform/backup/manifests.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import type { BackupState } from '../../../streams/backups/aggregate.ts'
@@ -28,6 +33,29 @@ test('the log has the reason of a backup that was not created, or the end of a l
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: expect.stringContaining('(PLATFORM_DATA_DIR)') })
   } finally {
     await backups.close()
+  }
+})
+
+test('no backup is made in a place without backups if there were some before, as in a folder whose disk is gone', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'unmounted-'))
+  const lines: string[] = []
+  const logger = createLogger({ level: 'error', destination: { write: (line) => void lines.push(line) } })
+  const env = { ...scheduled, BACKUP_TO: folder, PLATFORM_DATA_DIR: join(folder, 'data') }
+  const backups = startScheduledBackups({
+    settings: loadConfiguration(env),
+    env: { ...process.env, ...noServers, ...env },
+    store: { load: async () => Object({ state: { newestAt: '2026-11-28T00:00:00.000Z', held: null } }) },
+    logger,
+  })
+  try {
+    const reason = () => String(at(JSON.parse(lines[0] ?? '{}'), 'reason'))
+    await eventually(() => expect(reason()).toContain('is its disk mounted?'))
+    lines.length = 0
+    await claimPlace(folderPlace(folder), readBackupKeys(keys), 'this one')
+    await eventually(() => expect(reason()).toContain('(PLATFORM_DATA_DIR)'))
+  } finally {
+    await backups.close()
+    await rm(folder, { recursive: true })
   }
 })
 
