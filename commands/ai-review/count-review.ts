@@ -104,7 +104,7 @@ export async function claimWithinBudget<
     }
   }
   const giveBack = async () => {
-    if (!isCounted || (await wasClaimed(deps.store, claim))) return
+    if (!isCounted || (await dayOfClaim(deps.store, claim)) === budgetDay(now)) return
     await execute(deps.store, day, (state) => returnCount({ aiReviewId, now }, state), part('return count'))
   }
   try {
@@ -141,14 +141,19 @@ export async function countClaimed(
   }
 }
 
-/** Whether a review was ever claimed. A review that no longer holds its slot was opened before. */
-export async function wasClaimed(
+/**
+ * The day in which a review was claimed, which is the one that it counts in. Undefined if it never was claimed. A review that
+ * no longer holds its slot was opened before.
+ */
+export async function dayOfClaim(
   store: Pick<EventStore, 'load'>,
   { orgId, aiReviewId, caseId, productId }: Omit<Claim, 'now'>,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { state } = await store.load(aiReviewSlots.of(orgId, caseId, productId))
-  if (state.status === 'taken' && state.holder.aiReviewId === aiReviewId) return true
-  return (await store.load(aiReviews.of(orgId, aiReviewId))).state.status !== 'absent'
+  if (state.status === 'taken' && state.holder.aiReviewId === aiReviewId)
+    return budgetDay(new Date(state.holder.claimedAt))
+  const { state: review } = await store.load(aiReviews.of(orgId, aiReviewId))
+  return review.status === 'absent' ? undefined : budgetDay(new Date(review.requestedAt))
 }
 
 function isClaim(events: readonly AiReviewSlotEvent[]): boolean {

@@ -55,7 +55,10 @@ const claimGraceMs = 300_000
 /** A waiting review is due again after this time, in milliseconds. Its place usually comes much earlier. */
 const parkedMs = 86_400_000
 
-/** The key of `claim` and of `claim-foreign` is the event of the request. The key of every other step is the review. */
+/**
+ * The key of `claim` and of `claim-foreign` is the event of the request, that of `return-count` the review and the day. The key
+ * of every other step is the review.
+ */
 const steps = {
   claim: step(ClaimPayload, claim),
   'claim-foreign': step(Nothing, claimForeign),
@@ -80,7 +83,7 @@ export const aiReviewProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'ai_review',
-  version: 5,
+  version: 6,
   // A skipped withdrawal of consent would leave a review running.
   decisive: true,
   lookups: [openReviews, reviewPlaces, usedUpBudgets],
@@ -105,8 +108,8 @@ export const aiReviewProcess = defineProcess<
     },
     AiReviewRequested: ({ data: { aiReviewId, orgId, patientId, requestedAt } }, todo) => [
       todo.clear(aiReviewId, 'open'),
-      // If a request counted the review.
-      todo.clear(aiReviewId, 'return-count'),
+      // If a request counted the review in the day of its claim.
+      todo.clear(countKey(aiReviewId, budgetDay(new Date(requestedAt))), 'return-count'),
       insertRow(openReviews, { aiReviewId, orgId, patientId }),
       todo.schedule('start', aiReviewId, { at: requestedAt, existing: 'replace' }),
     ],
@@ -133,17 +136,20 @@ export const aiReviewProcess = defineProcess<
       const counted = new Date(countedAt)
       const day = budgetDay(counted)
       const at = new Date(counted.getTime() + claimGraceMs).toISOString()
-      const due = { at, existing: 'replace', payload: { caseId, productId, day } } as const
+      const due = { at, existing: 'replace', payload: { aiReviewId, caseId, productId, day } } as const
       return [
-        ...(isClaimed ? [] : [todo.schedule('return-count', aiReviewId, due)]),
+        ...(isClaimed ? [] : [todo.schedule('return-count', countKey(aiReviewId, day), due)]),
         // The operator may have raised the budget since.
         (budgetLeft === 0 ? upsertRow : removeRow)(usedUpBudgets, { day, orgId: todo.orgId }),
       ]
     },
-    AiReviewCountReturned: ({ data, stream }, todo) => [
-      todo.clear(data.aiReviewId, 'return-count'),
-      removeRow(usedUpBudgets, { day: parseOwnedStream(stream).id, orgId: todo.orgId }),
-    ],
+    AiReviewCountReturned: ({ data, stream }, todo) => {
+      const { id: day } = parseOwnedStream(stream)
+      return [
+        todo.clear(countKey(data.aiReviewId, day), 'return-count'),
+        removeRow(usedUpBudgets, { day, orgId: todo.orgId }),
+      ]
+    },
     AiReviewPlaceAwaited: ({ data: { aiReviewId, awaitedAt } }, todo) => [
       upsertRow(reviewPlaces, { aiReviewId, orgId: todo.orgId, isWaiting: true }),
       dueAgain(aiReviewId, new Date(Date.parse(awaitedAt) + parkedMs).toISOString(), todo),
@@ -163,6 +169,11 @@ export const aiReviewProcess = defineProcess<
     AiReviewSuperseded: ({ data }, todo) => ended(data.aiReviewId, data.supersededAt, todo),
   },
 })
+
+/** A request and its repeat may count one review in two days. */
+function countKey(aiReviewId: string, day: string): string {
+  return `${aiReviewId}/${day}`
+}
 
 /** If the review has ended meanwhile, there is no row. Then the step releases the place. */
 function dueAgain(aiReviewId: string, at: string, todo: Todos): RowChange {

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { cancelWithPatient } from '../../commands/ai-review/cancel-review.ts'
-import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
+import { countClaimed, dayOfClaim, returnCount } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
 import { appends } from '../../engine/processes/attempt.ts'
 import { execute } from '../../engine/commands/execute.ts'
@@ -11,8 +11,13 @@ import type { ProcessDependencies, ProcessStep } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
-/** The count of a request that may not have claimed its slot. */
-export const ReturnCountPayload = Type.Object({ caseId: Type.String(), productId: Type.String(), day: Type.String() })
+/** The count of a request that may not have claimed its slot, or not in this day. */
+export const ReturnCountPayload = Type.Object({
+  aiReviewId: Type.String(),
+  caseId: Type.String(),
+  productId: Type.String(),
+  day: Type.String(),
+})
 export type ReturnCountPayload = Static<typeof ReturnCountPayload>
 
 /** A review that waits looks for a place again after so many milliseconds. Usually its place comes to it. */
@@ -58,12 +63,15 @@ export const release: ProcessStep = async (todo, { store, configuration }, step)
   return appends(store, places, (state) => releasePlace(command, state), todo.attempt())
 }
 
-/** After a crash between the count of a request and its claim: frees the unit, unless the review was claimed. */
+/**
+ * After a crash between the count of a request and its claim: frees the unit, unless the review was claimed in this day. A
+ * repeat of the request may have counted and claimed it in the next one.
+ */
 export const returnUnclaimed: ProcessStep<ReturnCountPayload> = async (todo, { store }, step) => {
-  const { orgId, key: aiReviewId, payload } = todo
-  const { day, ...slot } = payload
-  if (await wasClaimed(store, { orgId, aiReviewId, ...slot })) return { kind: 'done' }
-  const command = { aiReviewId, now: step.now() }
+  const { orgId, payload } = todo
+  const { day, ...claim } = payload
+  if ((await dayOfClaim(store, { orgId, ...claim })) === day) return { kind: 'done' }
+  const command = { aiReviewId: claim.aiReviewId, now: step.now() }
   const target = aiReviewBudgets.of(orgId, day)
   return appends(store, target, (state) => returnCount(command, state), todo.attempt())
 }

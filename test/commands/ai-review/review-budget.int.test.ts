@@ -181,6 +181,18 @@ describe('requests at the same time', () => {
     expect(await used()).toBe(0)
   })
 
+  it('a request and its repeat after midnight count their review once, in the day of its claim', async () => {
+    const [caseId, key, before] = [await newCase(), randomUUID(), today()]
+    passUntilMidnight(1)
+    const other = await platform(1, shared.otherStore)
+    const slow = interrupted(world.store, 'ai_review_slot', async () => {
+      world.pass(2)
+      expect(await create(other, caseId, key)).toMatchObject({ status: 202 })
+    })
+    expect(await create(await platform(1, slow), caseId, key)).toMatchObject({ status: 202 })
+    expect([await used(before), await used()]).toEqual([0, 1])
+  })
+
   it('a full budget refuses no request for a slot that another instance has taken', async () => {
     const [one, two] = [await platform(1), await platform(1, shared.otherStore)]
     const caseId = await newCase()

@@ -81,10 +81,24 @@ describe('the count of a request', () => {
     expect(steps(counted, requested)).toEqual([['start', at(2)]])
     expect(steps(counted, count(budgetFact('AiReviewCountReturned')))).toEqual([])
     expect(todosAfter(aiReviewProcess, recorded([counted]))[0]?.payload).toMatchObject({
+      aiReviewId: ids.review,
       caseId: ids.case,
       productId: ids.product,
       day: '2026-03-01',
     })
+  })
+
+  it('that a repeat counted anew after midnight is looked at, and that of the repeat not', () => {
+    const dayBefore = (event: AiReviewBudgetEvent): GivenEvent => ({
+      ...event,
+      stream: aiReviewBudgets.of(ids.org, '2026-02-28').stream,
+    })
+    const first = dayBefore(budgetFact('AiReviewCounted', { countedAt: at(-36_001) }))
+    expect(steps(first, counted, requested)).toEqual([
+      ['start', at(2)],
+      ['return-count', at(300 - 36_001)],
+    ])
+    expect(steps(first, counted, requested, dayBefore(budgetFact('AiReviewCountReturned')))).toEqual([['start', at(2)]])
   })
 
   it('needs no look if the review was claimed before', () => {

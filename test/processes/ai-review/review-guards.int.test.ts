@@ -299,8 +299,8 @@ describe('the budget of a day', () => {
     }
     const look = ({ aiReviewId, caseId, day }: Awaited<ReturnType<typeof counted>>, deps = world.deps) => {
       const cause = { eventId: randomUUID(), correlationId: randomUUID() }
-      const payload = { cause, caseId, productId: ids.product, day }
-      return runReviewStep(world, 'return-count', aiReviewId, { deps, todo: { payload } })
+      const payload = { cause, aiReviewId, caseId, productId: ids.product, day }
+      return runReviewStep(world, 'return-count', `${aiReviewId}/${day}`, { deps, todo: { payload } })
     }
 
     it('whose process died before the claim, once', async () => {
@@ -317,16 +317,29 @@ describe('the budget of a day', () => {
       const request = await counted()
       const { aiReviewId, caseId, day } = request
       const slot = aiReviewSlots.of(world.orgId, caseId, ids.product)
-      const claim = slotFact('AiReviewSlotClaimed', { aiReviewId, caseId, orgId: world.orgId })
+      const claimedAt = world.now().toISOString()
+      const claim = slotFact('AiReviewSlotClaimed', { aiReviewId, caseId, orgId: world.orgId, claimedAt })
       await world.store.append(slot, 'no_stream', [claim], contextOf(world))
       expect(await look(request)).toEqual({ kind: 'done' })
       expect(await usedOn(day)).toBe(1)
     })
 
+    it('whose repeat counted and claimed its review after midnight', async () => {
+      const request = await counted()
+      const { aiReviewId, caseId, day } = request
+      const slot = aiReviewSlots.of(world.orgId, caseId, ids.product)
+      const claimedAt = new Date(world.now().getTime() + 86_400_000).toISOString()
+      const claim = slotFact('AiReviewSlotClaimed', { aiReviewId, caseId, orgId: world.orgId, claimedAt })
+      await world.store.append(slot, 'no_stream', [claim], contextOf(world))
+      await look(request)
+      expect(await usedOn(day)).toBe(0)
+    })
+
     it('but not of one that was opened and has lost its slot since', async () => {
       const request = await counted()
       const { aiReviewId, caseId, day } = request
-      const opened = reviewFact('AiReviewRequested', { aiReviewId, caseId, orgId: world.orgId })
+      const requestedAt = world.now().toISOString()
+      const opened = reviewFact('AiReviewRequested', { aiReviewId, caseId, orgId: world.orgId, requestedAt })
       await world.store.append(aiReviews.of(world.orgId, aiReviewId), 'no_stream', [opened], contextOf(world))
       expect(await look(request)).toEqual({ kind: 'done' })
       expect(await usedOn(day)).toBe(1)
