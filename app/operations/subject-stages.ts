@@ -129,8 +129,9 @@ function findingsStage(facts: readonly Fact[], review: readonly Fact[], reviewId
   const found = ofType(facts, 'CaseFindingRecorded').filter((one) => textOf(one, 'aiReviewId') === reviewId)
   const isEnded = first(review, ...reviewEnds) !== undefined
   if (completed === undefined) return stage('findings', isEnded ? 'skipped' : 'waiting')
-  const lesions = Number(completed.data['lesionCount'])
-  if (lesions === 0) return stage('findings', 'skipped')
+  // Not `lesionCount`: the provider may count other lesions than it lists.
+  const { lesions } = completed.data
+  if (Array.isArray(lesions) && lesions.length === 0) return stage('findings', 'skipped')
   const startedAt = found[0]?.occurredAt ?? null
   const last = found.find(({ data }) => data['ordinal'] === data['lesionCount'])
   if (last !== undefined) return stage('findings', 'done', [startedAt, last.occurredAt])

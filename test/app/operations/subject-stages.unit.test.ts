@@ -114,7 +114,7 @@ describe('the stages of an assessment', () => {
       ...facts(requested, submitted, reviewRequested, ['AiReviewFailed', { classification: 'image_fetch_failed' }]),
       ...facts(
         ['AiReviewRequested', { productId: 'product', aiReviewId: 'second' }],
-        ['AiReviewCompleted', { aiReviewId: 'second', lesionCount: 0 }],
+        ['AiReviewCompleted', { aiReviewId: 'second', lesionCount: 2, lesions: [] }],
       ),
       ...facts(['AssessmentCompleted', own]),
     ])
