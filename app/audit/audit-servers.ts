@@ -30,25 +30,12 @@ export async function connectAuditServers(
   configuration: Configuration,
   masterKeys: MasterKeyRing,
 ): Promise<AuditServers> {
-  const {
-    vaultDatabaseUrl = '',
-    esdbUrl = '',
-    s3Endpoint = '',
-    s3AccessKeyId = '',
-    s3SecretAccessKey = '',
-  } = configuration
+  const { vaultDatabaseUrl = '', esdbUrl = '' } = configuration
   const logger = createLogger({ level: 'silent' })
   const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultDatabaseUrl, masterKeys }))
   const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
   const egress = createEgress({ configuration, logger })
-  const objects = connectObjectStore({
-    endpoint: s3Endpoint,
-    region: configuration.s3Region,
-    bucket: configuration.s3Bucket,
-    accessKeyId: s3AccessKeyId,
-    secretAccessKey: s3SecretAccessKey,
-    now: () => new Date(),
-  })
+  const objects = connectObjects(configuration)
   return {
     configuration,
     store,
@@ -62,4 +49,14 @@ export async function connectAuditServers(
       await vault.close()
     },
   }
+}
+
+export function connectObjects({
+  s3Endpoint: endpoint = '',
+  s3Region: region,
+  s3Bucket: bucket,
+  s3AccessKeyId: accessKeyId = '',
+  s3SecretAccessKey: secretAccessKey = '',
+}: Configuration): ObjectStore {
+  return connectObjectStore({ endpoint, region, bucket, accessKeyId, secretAccessKey, now: () => new Date() })
 }

@@ -14,6 +14,8 @@ import { noOrganisation } from '../../platform/kit/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import { connectObjects } from '../audit/audit-servers.ts'
+import { requireBucket } from '../bucket-check.ts'
 import { clearly } from '../start-errors.ts'
 import { everything } from './sources.ts'
 
@@ -103,6 +105,22 @@ export async function requireNewDatabase(url: string): Promise<void> {
       throw new ConfigurationError('the database of DATABASE_URL is not new: it has read models. Name another one')
   } finally {
     await pool.end()
+  }
+}
+
+/**
+ * The objects of another platform would be among those of the restored one. To be asked before the vault is filled, which
+ * is not filled again.
+ * @throws Error without the bucket, or if it has objects
+ */
+export async function requireEmptyBucket(configuration: Configuration): Promise<void> {
+  await requireBucket(configuration)
+  const objects = connectObjects(configuration)
+  try {
+    for await (const { key } of objects.list(''))
+      throw new ConfigurationError(`the bucket of S3_BUCKET is not empty: it has ${key}`)
+  } finally {
+    objects.close()
   }
 }
 

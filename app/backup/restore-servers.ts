@@ -137,9 +137,7 @@ function secretIn(line: string): CopiedSecret {
   throw new Error(`a row of ${secretsTable} has another form: another version of the platform made the backup`)
 }
 
-/** @throws Error if the bucket has objects already */
 export async function fillObjects(place: BackupPlace, backup: OpenedManifest, objects: ObjectStore): Promise<void> {
-  for await (const { key } of objects.list('')) throw new Error(`the bucket is not empty: it has ${key}`)
   const { chunks, entries } = read(place, backup)
   for await (const entry of entries) {
     if (entry.kind !== 'object') continue

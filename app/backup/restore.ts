@@ -24,7 +24,13 @@ import { eventsText } from './events-text.ts'
 import type { RestoreOrder } from './orders.ts'
 import { beginRestoreFolder, replaceTakenPorts } from './restore-folder.ts'
 import { proveRestore, type RestoreProof } from './prove-restore.ts'
-import { destroyKeysOfLog, requireEventStoreOf, requireNewDatabase, requireSignedEvents } from './own-copy.ts'
+import {
+  destroyKeysOfLog,
+  requireEmptyBucket,
+  requireEventStoreOf,
+  requireNewDatabase,
+  requireSignedEvents,
+} from './own-copy.ts'
 import { everything } from './sources.ts'
 import { fillObjects, fillVault, hasFile, openVaultsOf, writeFilesAndLog } from './restore-servers.ts'
 
@@ -71,8 +77,9 @@ export async function restoreBackup(
       'MASTER_KEYS must be set: the platform had them from its environment, so the backup does not contain them',
     )
   const listed = order.erasures === undefined ? [] : await readErasureFile(order.erasures)
-  const { databaseUrl } = configuration
+  const { databaseUrl, s3Endpoint } = configuration
   if (databaseUrl !== undefined) await clearly('DATABASE_URL', () => requireNewDatabase(databaseUrl))
+  if (s3Endpoint !== undefined) await requireEmptyBucket(configuration)
   const folder = await beginRestoreFolder(order.folder)
   try {
     await writeFilesAndLog(place, opened, order.folder)

@@ -9,6 +9,7 @@ import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { openEventStore } from '../../../engine/store/event-store.ts'
 import { ChunkStore } from '../../../platform/backup/chunks.ts'
 import { folderPlace } from '../../../platform/backup/folder-place.ts'
+import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { newMasterKey, parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
@@ -19,6 +20,7 @@ import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { contextOf, openDecisionWorld } from '../../engine/commands/decision-world.ts'
 import { patientFact } from '../../streams/facts.ts'
+import { hostedObjectStore } from '../../support/hosted-stand-ins.ts'
 import { freshDatabases, freshVault } from '../../support/postgres.ts'
 import { toLines } from '../../../platform/backup/index-lines.ts'
 import { putManifest } from '../../../platform/backup/manifests.ts'
@@ -92,6 +94,34 @@ test('a database that a platform has used is refused before anything is written:
   } finally {
     await pool.end()
     await database.drop()
+  }
+})
+
+test('a bucket that is missing or has objects is refused before anything is written: a filled vault is not taken again', async () => {
+  const planted = await placeWith('{}\n')
+  const account = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
+  const server = await hostedObjectStore({ bucket: 'images', ...account })
+  const options = {
+    endpoint: server.endpoint,
+    region: 'us-east-1',
+    bucket: 'images',
+    ...account,
+    now: () => new Date(),
+  }
+  const objects = connectObjectStore(options)
+  const restored = (bucket: string) => {
+    const env = { S3_ENDPOINT: server.endpoint, S3_BUCKET: bucket, S3_ACCESS_KEY_ID: account.accessKeyId }
+    const secret = { S3_SECRET_ACCESS_KEY: account.secretAccessKey }
+    return restoreOf(planted, { acceptsLostErasures: false, env: { ...env, ...secret } })
+  }
+  try {
+    await expect(restored('images')).rejects.toThrow(refusedByFolder)
+    await objects.put('images/one', Buffer.from('one'), 'image/jpeg')
+    await expect(restored('images')).rejects.toThrow('the bucket of S3_BUCKET is not empty: it has images/one')
+    await expect(restored('others')).rejects.toThrow('has no bucket others')
+  } finally {
+    objects.close()
+    await server.stop()
   }
 })
 
