@@ -41,8 +41,9 @@ function lanesOf(todo: string, lane: string): string {
  * locked claim is passed over: two workers that give back and claim each other's rows would otherwise wait for ever.
  *
  * Rows that fail come through an index of their claims, in the order of their next tries, and no more of them than their
- * quota. So new rows do not wait behind them: one look at that index passes over all that fail. The claim of each other row
- * is looked up by its key (`lateral`), because a join would compare each row with each claim.
+ * quota. So new rows do not wait behind them: one look at that index passes over all that fail. Within a key, the next try of
+ * a row counts as its due time: by age, the rows that fail would come first at each of their tries. The claim of each other
+ * row is looked up by its key (`lateral`), because a join would compare each row with each claim.
  *
  * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, $6 to $10 `quotaValues`, $11 limit, $12 worker, $13 end
  * of the lease, $14 the quota of all unhealthy keys, $15 that of rows that fail.
@@ -63,7 +64,7 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
         order by t.due_at limit coalesce(known.room, $10::integer)
       ) due
     ), failing as (
-      select t.key, t.step, t.due_at, true as has_claim, ${lane} as lane, true as is_failing
+      select t.key, t.step, greatest(t.due_at, c.not_before) as due_at, true as has_claim, ${lane} as lane, true as is_failing
       from list cross join runtime.claims c join ${todo} t on t.key = c.key and t.step = c.step
       where c.process = $2::text and c.error_class is not null and ${isFree} and t.due_at <= $3::timestamptz and t.step = any($4)
         and coalesce((select known.room from known where known.lane = ${lane}), $10::integer) > 0

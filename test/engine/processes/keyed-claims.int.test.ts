@@ -184,6 +184,20 @@ describe('a claim of a list with concurrency keys', () => {
     expect((await claims.claim(16, now, lease, quotas, 2)).map(({ todo }) => todo.key)).toEqual(['a-4'])
   })
 
+  it('lets a row of a key that fails go behind the new ones that were due before its next try', async () => {
+    await fill('a', 3, at(-1_000))
+    await pool.query(
+      `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures, error_class)
+       select 'errands', key, 'run', 'before', '-infinity', $1::timestamptz + make_interval(secs => next), 0, 0, 1, 'Error'
+       from (values ('a-1', -0.1), ('a-2', -0.5)) as failing (key, next)`,
+      [now],
+    )
+    const quotas = quotasOf([room('a', 1)])
+    expect(await claimedOf(quotas)).toEqual(['a-3'])
+    expect(await claimedOf(quotas)).toEqual(['a-2'])
+    expect(await claimedOf(quotas)).toEqual(['a-1'])
+  })
+
   it('takes no row that is not due, belongs to another worker, or waits for its time or its list', async () => {
     await fill('a', 4)
     await fill('later', 1, at(1))
