@@ -11,7 +11,8 @@ export function endWithPatient({ now }: { readonly now: Date }, state: Notificat
   if (state.status === 'sending')
     return endCutOffAttempt({ now, retryScheduleMs: [], atLeastOnceCategories: [] }, state)
   if (state.status !== 'pending' && state.status !== 'queued') return []
-  const { notificationId, templateCode, channel, correlationId, hop, mayHaveBeenSent } = state
+  const { notificationId, templateCode, channel, correlationId, hop, unknownAttempts } = state
+  const mayHaveBeenSent = unknownAttempts.length > 0
   const data = {
     notificationId,
     templateCode,

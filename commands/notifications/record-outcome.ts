@@ -1,4 +1,9 @@
-import type { NotificationState, SendingNotification } from '../../streams/notification/aggregate.ts'
+import {
+  isNotification,
+  type NotificationState,
+  type OpenAttempt,
+  type SendingNotification,
+} from '../../streams/notification/aggregate.ts'
 import type {
   CallMetadata,
   EndedAttempt,
@@ -43,18 +48,25 @@ export interface RecordOutcome extends RetryRules {
   readonly now: Date
 }
 
-/** Records the outcome of the open attempt. Another outcome of the same attempt changes nothing. */
+/**
+ * Records the outcome of the open attempt. Another outcome of the same attempt changes nothing, unless it was unknown until
+ * now: a process may stand still with the answer of the provider until another one has ended the attempt. Then the message
+ * is sent, and no other attempt follows.
+ */
 export function recordOutcome(command: RecordOutcome, state: NotificationState): Decision<NotificationEvent> {
   const { attemptId, outcome, response, latencyMs, now } = command
-  if (state.status !== 'sending' || state.open.attemptId !== attemptId) return []
-  const { notificationId, templateCode, channel, correlationId, hop, open } = state
+  if (!isNotification(state)) return []
+  const { notificationId, templateCode, channel, correlationId, hop } = state
   const published = { notificationId, templateCode, channel, correlationId, hop }
+  const open = undecidedAttempts(state).find((one) => one.attemptId === attemptId)
+  if (open === undefined) return []
   const ended: EndedAttempt = { attemptId, attempt: open.attempt, response, latencyMs }
   const at = now.toISOString()
   if (outcome.kind === 'sent') {
     const { providerMessageId } = outcome
     return [{ type: 'NotificationSent', data: { ...published, ended, providerMessageId, sentAt: at } }]
   }
+  if (state.status !== 'sending') return []
   if (outcome.kind === 'suppressed') {
     const { reason } = outcome
     return [{ type: 'NotificationSuppressed', data: { ...published, ended, reason, suppressedAt: at } }]
@@ -73,6 +85,14 @@ export function recordOutcome(command: RecordOutcome, state: NotificationState):
     return [{ type: 'NotificationFailed', data: { ...published, ...failure, finalAttempt: mayRetry } }]
   const waitMs = Math.max(delayMs, outcome.kind === 'transient' ? outcome.retryAfterMs : 0)
   return [{ type: 'NotificationRetryScheduled', data: { notificationId, ...failure, nextAttemptAt: after(waitMs) } }]
+}
+
+/** While an attempt is open, its message may still leave, so its own outcome decides. */
+function undecidedAttempts(
+  state: Exclude<NotificationState, { status: 'absent' | 'discarded' }>,
+): readonly Pick<OpenAttempt, 'attemptId' | 'attempt'>[] {
+  if (state.status === 'sending') return [state.open]
+  return state.status === 'queued' || state.status === 'failed' ? state.unknownAttempts : []
 }
 
 /** How often a round sends again after a refusal that we do not know. */

@@ -169,13 +169,16 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
       }),
     ],
     NotificationSent: ({ data, revision }) => [
-      patchRow(deliveryAttemptsTable, { ...outcomeOf(data.ended), success: true }),
+      // The outcome of the attempt may have been unknown before.
+      patchRow(deliveryAttemptsTable, { ...outcomeOf(data.ended), success: true, errorCode: null }),
       changed(data.notificationId, revision, data.sentAt, {
         status: 'sent',
         providerMessageId: data.providerMessageId,
         sentAt: data.sentAt,
         errorCode: null,
         errorDetail: null,
+        failedAt: null,
+        nextAttemptAt: null,
         leaseUntil: null,
       }),
     ],

@@ -2,7 +2,7 @@ import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggre
 import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { KeyOwner } from '../../engine/store/schema.ts'
 import type { NotificationCategory } from '../types.ts'
-import { notificationEvents, type NotificationEvent } from './events.ts'
+import { notificationEvents, type EndedAttempt, type NotificationEvent } from './events.ts'
 import type { DataOf } from '../../engine/store/events.ts'
 
 export type CreatedNotification = DataOf<NotificationEvent, 'NotificationCreated'>
@@ -22,8 +22,8 @@ export interface Notification extends CreatedNotification {
   readonly attempts: number
   /** `attempts` before this round. A round has as many tries as the retry schedule allows. */
   readonly attemptsBeforeRound: number
-  /** An attempt of this round ended without a known outcome. */
-  readonly mayHaveBeenSent: boolean
+  /** Attempts of this round that ended without a known outcome. Each may have sent the message. */
+  readonly unknownAttempts: readonly EndedAttempt[]
   /** Refusals of this round for reasons that we do not know. */
   readonly unclearInRound: number
   /** Fingerprints of the keyed requests to send it again, by the HMAC of their key. */
@@ -78,8 +78,8 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
       const { errorCode, nextAttemptAt } = event.data
       // Other refusals of this class are not tried again.
       const unclearInRound = state.unclearInRound + (errorCode === 'provider_4xx' ? 1 : 0)
-      const mayHaveBeenSent = state.mayHaveBeenSent || errorCode === 'delivery_unknown'
-      return { ...known(state), status: 'queued', nextAttemptAt, unclearInRound, mayHaveBeenSent }
+      const unknownAttempts = unknownAfter(state, event.data)
+      return { ...known(state), status: 'queued', nextAttemptAt, unclearInRound, unknownAttempts }
     }
     case 'NotificationAttemptWithdrawn': {
       const { attempts, nextAttemptAt } = event.data
@@ -88,13 +88,20 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
     case 'NotificationSent':
       return { ...known(state), status: 'sent' }
     case 'NotificationFailed':
-      return { ...known(state), status: 'failed' }
+      return { ...known(state), status: 'failed', unknownAttempts: unknownAfter(state, event.data) }
     case 'NotificationSuppressed':
       return { ...known(state), status: 'suppressed' }
   }
 }
 
-const newRound = { unclearInRound: 0, mayHaveBeenSent: false }
+const newRound = { unclearInRound: 0, unknownAttempts: [] }
+
+function unknownAfter(
+  { unknownAttempts }: Notification,
+  { ended, errorCode }: Pick<DataOf<NotificationEvent, 'NotificationFailed'>, 'ended' | 'errorCode'>,
+): readonly EndedAttempt[] {
+  return ended !== null && errorCode === 'delivery_unknown' ? [...unknownAttempts, ended] : unknownAttempts
+}
 
 function created(data: CreatedNotification): NotificationState {
   const categories = data.category === null ? [] : [data.category]

@@ -130,6 +130,45 @@ describe('an outcome', () => {
   })
 })
 
+describe('an unknown outcome that becomes known', () => {
+  const outcome = { kind: 'sent', providerMessageId: 'message-1' } as const
+  const unknown = { errorCode: 'delivery_unknown', errorDetail: null } as const
+  const scheduled = notificationFact('NotificationRetryScheduled', unknown)
+  const failed = notificationFact('NotificationFailed', unknown)
+  const late = { ...ending, now: nowAt(90), outcome }
+  const sent = notificationFact('NotificationSent', { sentAt: at(90) })
+
+  it('is recorded after another process has given the attempt up', () => {
+    for (const end of [scheduled, failed]) {
+      const after = given(notifications, ...sendingStory, end)
+        .when(recordOutcome, late)
+        .thenEvents([sent])
+      expect(after.status).toBe('sent')
+      given(notifications, ...sendingStory, end, sent)
+        .when(recordOutcome, late)
+        .thenNothing()
+    }
+  })
+
+  it('changes nothing if nothing was sent', () => {
+    given(notifications, ...sendingStory, failed)
+      .when(recordOutcome, { ...late, outcome: { ...busy, retryAfterMs: 0 } })
+      .thenNothing()
+  })
+
+  it('changes nothing while another attempt is open, and in a later round', () => {
+    const second = notificationFact('NotificationAttemptStarted', { attemptId: ids.attempt, attempt: 2 })
+    const again = notificationFact('NotificationQueued', { reason: 'retry_requested' })
+    for (const story of [
+      [scheduled, second],
+      [failed, again],
+    ])
+      given(notifications, ...sendingStory, ...story)
+        .when(recordOutcome, late)
+        .thenNothing()
+  })
+})
+
 describe('an attempt that was cut off', () => {
   const command = { now: nowAt(52), retryScheduleMs, atLeastOnceCategories: ['transactional'] as const }
   const cutOff = {

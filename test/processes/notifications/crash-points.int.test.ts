@@ -132,6 +132,26 @@ test('another worker waits until the lease of an open attempt has ended', async 
   expect(await world.chats()).toEqual([])
 })
 
+test('a message is sent if its worker stood still until another one had ended the attempt', async () => {
+  const story = await given('clinical')
+  const [create] = await todosOf(world, story)
+  if (create === undefined) throw new Error('the rule does not match')
+  await workedOff(world, create)
+  const [deliver] = await todosOf(world, story)
+  if (deliver === undefined) throw new Error('no delivery is due')
+  const { chats } = world.deps
+  const send: typeof chats.send = async (message, signal) => {
+    const outcome = await chats.send(message, signal)
+    await workOff(world, story)
+    return outcome
+  }
+  await workedOff(world, deliver, { ...world.deps, chats: { ...chats, send } })
+  const { state, events } = await lifeOf(world, story)
+  expect(state).toMatchObject({ status: 'sent', attempts: 1 })
+  expect(events.map(({ type }) => type).slice(-2)).toEqual(['NotificationFailed', 'NotificationSent'])
+  expect(await world.chats()).toHaveLength(1)
+})
+
 test('rows that run again create nothing twice, and send nothing after the end', async () => {
   const story = await given('clinical')
   const [create] = await todosOf(world, story)

@@ -102,6 +102,17 @@ describe('a notification', () => {
     })
   })
 
+  it('is sent, and no failure any more, if its unknown outcome becomes known', async () => {
+    const unknown = { errorCode: 'delivery_unknown' } as const
+    for (const end of [fact('NotificationFailed', unknown), fact('NotificationRetryScheduled', unknown)]) {
+      const sent = own(fact('NotificationSent'))
+      expect(await rowsOf(created, queued, started, own(end), sent)).toMatchObject({
+        notifications: [{ status: 'sent', error_code: null, failed_at: null, next_attempt_at: null, sent_at: at(33) }],
+        attempts: [{ ...answered, success: true, error_code: null }],
+      })
+    }
+  })
+
   it('has no trace of an attempt that was withdrawn', async () => {
     const { notifications, attempts } = await rowsOf(
       created,

@@ -86,7 +86,9 @@ export class Notifications {
     const one = this.all.get(id)
     if (one === undefined) return
     const isRetry = fact.type === 'NotificationQueued' && at(fact.data, 'reason') === 'retry_requested'
-    if (one.end !== undefined && !(isRetry && one.end.type === 'NotificationFailed'))
+    // A process that stood still may have the outcome that was unknown.
+    const isLate = fact.type === 'NotificationSent' && text(one.end ?? fact, 'errorCode') === 'delivery_unknown'
+    if (one.end !== undefined && !isLate && !(isRetry && one.end.type === 'NotificationFailed'))
       this.findings.push({ what: 'an event after the end of a notification', where: placeOf(fact) })
     if (isRetry) one.end = undefined
     const open = one.attempts.find(({ ended }) => ended === undefined)
