@@ -11,7 +11,7 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import type { Executed } from '../../engine/commands/execute.ts'
 import type { AnsweredDecision } from '../../engine/commands/refusals.ts'
 import { keyedRotationOf, rotateSecret, type RotateSecret } from './rotate-secret.ts'
-import { executeWithSecret, secretMember } from './secrets.ts'
+import { destroyStored, executeWithSecret, secretMember } from './secrets.ts'
 
 /** Seconds for which the previous secret also signs, unless the caller says otherwise. */
 export const usualGraceSeconds = 86_400
@@ -29,7 +29,8 @@ export interface Rotated {
 }
 
 /**
- * Replaces secret and key pair of a webhook, for the route and for `keys rotate`.
+ * Replaces secret and key pair of a webhook, for the route and for `keys rotate`. The vault destroys those that have ended, so
+ * their number does not grow with rotations. What a crash leaves, a repeat or the deletion of the webhook destroys.
  * @throws Problem the decision's refusal
  */
 export async function executeRotation(
@@ -47,6 +48,7 @@ export async function executeRotation(
 
   const own = done.state.subscriptions.get(subscriptionId)
   if (own === undefined) throw problem('internal-error')
+  for (const ended of own.endedSecrets) await destroyStored(vault, ended)
   const made = keyedRotationOf(command, own)?.secretId ?? secretId
   // A late repeat does not return a secret that no longer signs.
   const isLive = liveSecrets(own, clock()).some((secret) => secret.secretId === made)

@@ -7,7 +7,11 @@ import type {
   SignatureScheme,
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
+import type {
+  WebhookSecret,
+  WebhookSubscription,
+  WebhookSubscriptionsState,
+} from '../../streams/webhook-subscriptions/aggregate.ts'
 import { isRefusal } from '../../engine/commands/decision.ts'
 import type { AnsweredDecision } from '../../engine/commands/refusals.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
@@ -54,6 +58,15 @@ async function makeSecret(
   const { kid, publicJwk } = await signingKeyOf(await vault.secret('webhook-signing', secretId))
   if (publicJwk.x === undefined) throw new Error('a key of the vault has no public half')
   return { kid, x: publicJwk.x }
+}
+
+/** Destroys a secret and its key pair for ever. */
+export async function destroyStored(
+  vault: Pick<Vault, 'destroySecret'>,
+  { secretId, publicKey }: Pick<WebhookSecret, 'secretId' | 'publicKey'>,
+): Promise<void> {
+  await vault.destroySecret('webhook', secretId)
+  if (publicKey !== null) await vault.destroySecret('webhook-signing', secretId)
 }
 
 /** The member `secret` of an answer, `whsec_…`. Undefined if the scheme of the subscription has no secret. */

@@ -40,6 +40,8 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   readonly disabledRevision: number | null
   /** The current secret first. Then older ones that were still valid when the current one was made, newest first. */
   readonly secrets: readonly [WebhookSecret, ...WebhookSecret[]]
+  /** Those that had ended when the current one was made. Nothing needs them. */
+  readonly endedSecrets: readonly WebhookSecret[]
   /** By the HMAC of their key. Includes rotations whose secret has ended. */
   readonly keyedRotations: GrowingMap<KeyedRotation>
   /** The last warning for the series of failures since `failingSince`. */
@@ -93,6 +95,7 @@ function subscribed({ secretId, publicKey, ...data }: Subscribed, revision: numb
     endpointRevision: revision,
     disabledRevision: null,
     secrets: [{ secretId, publicKey, validUntil: null }],
+    endedSecrets: [],
     keyedRotations: new GrowingMap(),
     warned: null,
   }
@@ -154,14 +157,14 @@ function rotated(
   { secretId, publicKey, previousValidUntil, rotatedAt, request }: Rotation,
 ) {
   const [current, ...earlier] = before.secrets
-  const stillValid = [{ ...current, validUntil: previousValidUntil }, ...earlier].filter(
-    ({ validUntil }) => validUntil === null || validUntil > rotatedAt,
-  )
+  const previous = [{ ...current, validUntil: previousValidUntil }, ...earlier]
+  const isValid = ({ validUntil }: WebhookSecret) => validUntil === null || validUntil > rotatedAt
   const keyedRotations =
     request === null
       ? before.keyedRotations
       : before.keyedRotations.with(request.key, { fingerprint: request.fingerprint, secretId })
-  return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
+  const secrets = [{ secretId, publicKey, validUntil: null }, ...previous.filter(isValid)] as const
+  return { secrets, endedSecrets: previous.filter((secret) => !isValid(secret)), keyedRotations }
 }
 
 /** One stream per organisation: it decides the limit and the duplicates. */

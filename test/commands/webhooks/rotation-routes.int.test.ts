@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { both, keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
 
+const kept = ['fulfilled', 'fulfilled']
+const destroyed = ['rejected', 'rejected']
+
 let api: SubscriptionApi
 beforeAll(async () => {
   api = await openSubscriptionApi()
@@ -66,6 +69,25 @@ describe('rotating a secret', () => {
     expect((await api.rotate(id, { grace_seconds: 0 })).status).toBe(200)
     for (const grace_seconds of [-1, 604_801, 1.5, '5'])
       expect((await api.rotate(id, { grace_seconds })).code).toBe('validation-failed')
+  })
+
+  it('destroys the secrets and the key pairs that have ended, and no others', async () => {
+    const {
+      record: { id },
+    } = await api.subscribe()
+    const stored = ({ secretId }: { readonly secretId: string }) =>
+      Promise.allSettled([
+        api.world.vault.storedSecret('webhook', secretId),
+        api.world.vault.storedSecret('webhook-signing', secretId),
+      ]).then((both) => both.map(({ status }) => status))
+    await api.rotate(id, { grace_seconds: 60 })
+    const before = (await api.subscriptionOf(id)).secrets
+    expect(await Promise.all(before.map(stored))).toEqual([kept, kept])
+    api.world.pass(60)
+    await api.rotate(id, { grace_seconds: 0 })
+    expect(await Promise.all(before.map(stored))).toEqual([destroyed, destroyed])
+    const { secrets } = await api.subscriptionOf(id)
+    expect(await Promise.all(secrets.map(stored))).toEqual([kept])
   })
 
   it('refuses null in place of a missing body', async () => {
