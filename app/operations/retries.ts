@@ -49,6 +49,8 @@ export const retryTables: RuntimeTables = {
       primary key (retry_id, process, key, step)
     )
   `,
+  /** Null: the work of every organisation. */
+  laterColumns: { retries: { org_id: 'text' } },
 }
 
 /** Separates the locks of retries from others in the same database. */
@@ -128,7 +130,7 @@ export async function requestRetry(
 ): Promise<RequestedRetry> {
   const relation = await workRelation(source)
   return inTransaction(source.pool, async (client) => {
-    const known = await lockedRetry(client, target, id)
+    const known = await lockedRetry(client, { target, id, orgId })
     if (known?.id === id) {
       const isSame = known.target_id === target.id && known.target_kind === target.kind && known.reason === reason
       if (!isSame) throw problem('idempotency-key-reused')
@@ -159,17 +161,20 @@ export async function requestRetry(
   })
 }
 
-/** The retry with this id, or the one that runs for the target. Nobody else takes work for the target until the commit. */
+/**
+ * The retry with this id, or the one that runs for the target and this organisation, or for all. Nobody else takes work for the
+ * target until the commit.
+ */
 export async function lockedRetry(
   client: PoolClient,
-  target: RetryOrder['target'],
-  id: string,
+  { target, id, orgId }: Pick<Taken, 'target' | 'id' | 'orgId'>,
 ): Promise<RetryRow | undefined> {
   await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [lockClass, `${target.kind} ${target.id}`])
   const { rows } = await client.query<RetryRow>(
-    `select s.* from (${selected}) s where s.id = $1 or (target_kind = $2 and target_id = $3 and ended_at is null)
+    `select s.* from (${selected}) s where s.id = $1
+       or (target_kind = $2 and target_id = $3 and ended_at is null and (org_id is null or org_id = $4))
      order by (s.id = $1) desc limit 1`,
-    [id, target.kind, target.id],
+    [id, target.kind, target.id, orgId],
   )
   return rows[0]
 }
@@ -189,9 +194,9 @@ export async function takeWork(
          and ($14::text is null or org_id = $14) and ($2 = 'group' or id = $3)
      ), retry as (
        insert into runtime.retries (id, target_kind, target_id, actor_kind, actor_id, reason, requested_at,
-         kind, process, step, error_class, error_code, error_host, first_failed_at, last_failed_at, versions, total)
+         kind, process, step, error_class, error_code, error_host, org_id, first_failed_at, last_failed_at, versions, total)
        select $1::uuid, $2::text, $3::uuid, $4::text, $5::text, $6::text, $7::timestamptz, $8::text, $9::text, $10::text, $11::text, $12::text, $13::text,
-         min(first_failed_at), max(last_failed_at), (array_remove(array_agg(distinct version), null))[1:20], count(*)
+         $14::text, min(first_failed_at), max(last_failed_at), (array_remove(array_agg(distinct version), null))[1:20], count(*)
        from items having count(*) > 0
        returning id, total
      ), taken as (

@@ -84,9 +84,9 @@ export async function takeLostRetries(source: WorkSource): Promise<void> {
     const { action_id: id, subject_id: subjectId, reason, at: requestedAt, retried_org_id: org } = row
     const target = { kind: row.action === 'step.retry' ? 'step' : 'group', id: subjectId } as const
     const actor = { kind: row.actor_kind, id: row.actor_id }
+    const orgId = org === null ? null : tenantOfFact(org)
     await inTransaction(pool, async (client) => {
-      if ((await lockedRetry(client, target, id)) !== undefined) return
-      const orgId = org === null ? null : tenantOfFact(org)
+      if ((await lockedRetry(client, { target, id, orgId })) !== undefined) return
       await takeWork(client, relation, row.failure, { id, target, orgId, actor, reason, requestedAt })
     })
   }

@@ -268,6 +268,19 @@ describe('a retry', () => {
     expect((await operations().retry(order('group', id, { orgId: org }))).retry.total).toBe(1)
   })
 
+  it('for one organisation is no answer to a request for all, or for another one', async () => {
+    const other = tenantOfFact(randomUUID())
+    await failing()
+    await failing('provider.test', other)
+    const { id } = await onlyGroup()
+    const ofOne = (await operations().retry(order('group', id, { orgId: org }))).retry
+    expect((await operations().retry(order('group', id, { orgId: other }))).retry).toMatchObject({ total: 1 })
+    const ofAll = (await operations().retry(order('group', id))).retry
+    expect(ofAll.total).toBe(2)
+    expect(ofAll.id).not.toBe(ofOne.id)
+    expect((await operations().retry(order('group', id))).retry.id).toBe(ofAll.id)
+  })
+
   it('leaves a try that runs alone, and counts its outcome', async () => {
     const key = await failing()
     const { id } = await onlyGroup()
