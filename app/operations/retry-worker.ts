@@ -190,8 +190,9 @@ async function bringForward(
 }
 
 /**
- * An item is done when its try succeeded, or when it is gone. A record that ended as failed has failed again. While a read
- * model has not seen the end of a record, the item waits.
+ * An item is done when its try succeeded, or when it is gone. A record that ended as failed has failed again, and so has a
+ * delivery that is not sent because its subscription was disabled or deleted. While a read model has not seen the end of a
+ * record, the item waits.
  */
 export async function recordOutcomes(source: WorkSource): Promise<void> {
   const { pool } = source
@@ -209,8 +210,8 @@ export async function recordOutcomes(source: WorkSource): Promise<void> {
     `with seen as (
        select w.retry_id, w.process, w.key, w.step, case
          when i.key is null then case case when w.kind = 'step' then 'done' ${ends} else 'pending' end
-           when 'failed' then 'failed' when 'pending' then null when 'queued' then null when 'sending' then null else 'done' end
-         when i.error_class is null then 'done'
+           when 'failed' then 'failed' when 'cancelled' then 'failed' when 'pending' then null when 'queued' then null when 'sending' then null else 'done' end
+         when i.error_class is null then case when i.is_ended then 'failed' else 'done' end
          when i.last_failed_at > w.failed_at then 'failed' end as outcome
        from runtime.retried_work w join runtime.retries r on r.id = w.retry_id and r.ended_at is null
        left join (${await workRelation(source)}) i on i.process = w.process and i.key = w.key and i.step = w.step

@@ -91,6 +91,44 @@ async function failing(host = 'provider.test', orgId: string = org): Promise<str
   return key
 }
 
+/** A delivery that has failed, to an active subscription. */
+async function failedDelivery() {
+  const [subscriptionId, eventId] = [randomUUID(), randomUUID()]
+  const delivery = { deliveryId: deliveryIdOf(subscriptionId, eventId), subscriptionId, eventId }
+  const target = webhookDeliveries.of(org, delivery.deliveryId)
+  const context = { commandId: randomUUID(), correlationId: randomUUID(), process: 'test' }
+  const subscriptions = webhookSubscriptions.of(org)
+  const { revision } = await store.load(subscriptions)
+  const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId, organisationId: org })
+  await store.append(subscriptions, revision, [subscribed], context)
+  await store.append(
+    target,
+    'no_stream',
+    [
+      deliveryFact('WebhookDeliveryScheduled', { ...delivery, organisationId: org }),
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: delivery.deliveryId }),
+      deliveryFact('WebhookDeliveryFailed', delivery),
+    ],
+    context,
+  )
+  await pool.query(
+    `insert into webhook_subscriptions.webhook_subscriptions (subscription_id, org_id, url, event_types, status, payload_mode, signature_schemes, created_at, updated_at, stream_revision)
+     values ($1, $2, 'https://receiver.test/', '[]', 'active', 'thin', '[]', now(), now(), 0)`,
+    [subscriptionId, org],
+  )
+  await pool.query(
+    `insert into webhook_deliveries.deliveries (delivery_id, org_id, subscription_id, event_id, event_type, origin, status, created_at, failed_at, stream_revision)
+     values ($1, $2, $3, $4, 'assessment.completed', 'event', 'failed', now(), now(), 2)`,
+    [delivery.deliveryId, org, subscriptionId, eventId],
+  )
+  await pool.query(
+    `insert into webhook_deliveries.attempts (delivery_id, attempt, at, status_code, duration_ms, error_class)
+     values ($1, 1, now() - interval '1 minute', 500, 5, 'http_status')`,
+    [delivery.deliveryId],
+  )
+  return { delivery, target, context }
+}
+
 async function onlyGroup() {
   const [group, ...others] = await operations().groups(null)
   expect(others).toEqual([])
@@ -401,37 +439,7 @@ describe('work that records its attempts', () => {
   })
 
   it('a failed delivery goes again under its id, once', async () => {
-    const [subscriptionId, eventId] = [randomUUID(), randomUUID()]
-    const delivery = { deliveryId: deliveryIdOf(subscriptionId, eventId), subscriptionId, eventId }
-    const target = webhookDeliveries.of(org, delivery.deliveryId)
-    const context = { commandId: randomUUID(), correlationId: randomUUID(), process: 'test' }
-    const subscribed = subscriptionFact('WebhookSubscribed', { subscriptionId, organisationId: org })
-    await store.append(webhookSubscriptions.of(org), 'no_stream', [subscribed], context)
-    await store.append(
-      target,
-      'no_stream',
-      [
-        deliveryFact('WebhookDeliveryScheduled', { ...delivery, organisationId: org }),
-        deliveryFact('WebhookDeliveryAttempted', { deliveryId: delivery.deliveryId }),
-        deliveryFact('WebhookDeliveryFailed', delivery),
-      ],
-      context,
-    )
-    await pool.query(
-      `insert into webhook_subscriptions.webhook_subscriptions (subscription_id, org_id, url, event_types, status, payload_mode, signature_schemes, created_at, updated_at, stream_revision)
-       values ($1, $2, 'https://receiver.test/', '[]', 'active', 'thin', '[]', now(), now(), 0)`,
-      [subscriptionId, org],
-    )
-    await pool.query(
-      `insert into webhook_deliveries.deliveries (delivery_id, org_id, subscription_id, event_id, event_type, origin, status, created_at, failed_at, stream_revision)
-       values ($1, $2, $3, $4, 'assessment.completed', 'event', 'failed', now(), now(), 2)`,
-      [delivery.deliveryId, org, subscriptionId, eventId],
-    )
-    await pool.query(
-      `insert into webhook_deliveries.attempts (delivery_id, attempt, at, status_code, duration_ms, error_class)
-       values ($1, 1, now() - interval '1 minute', 500, 5, 'http_status')`,
-      [delivery.deliveryId],
-    )
+    const { delivery, target, context } = await failedDelivery()
     const group = await onlyGroup()
     expect(group).toMatchObject({ kind: 'delivery', count: 1, states: { failing: 0, parked: 0, failed: 1 } })
     expect(group.example).toMatchObject({ id: delivery.deliveryId, state: 'failed', next_try_at: null })
@@ -462,6 +470,34 @@ describe('work that records its attempts', () => {
       delivery.deliveryId,
     ])
     await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ failed_again: 1 }))
+  })
+
+  it('a delivery that is not sent, because its receiver was disabled meanwhile, has failed again', async () => {
+    const { delivery, target, context } = await failedDelivery()
+    const asked = order('step', delivery.deliveryId)
+    await operations().retry(asked)
+    const disabled = subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId: delivery.subscriptionId })
+    const subscriptions = webhookSubscriptions.of(org)
+    const { revision } = await store.load(subscriptions)
+    await store.append(subscriptions, revision, [disabled], { ...context, commandId: randomUUID() })
+    await pool.query(`update webhook_subscriptions.webhook_subscriptions set status = 'disabled'`)
+    begin()
+    await eventually(async () =>
+      expect(await operations().retryOf(asked.id)).toMatchObject({ done: 0, failed_again: 1 }),
+    )
+    expect((await store.load(target)).state.status).toBe('failed')
+  })
+
+  it('a delivery that is cancelled during its round has failed again', async () => {
+    const { delivery, target } = await failedDelivery()
+    const asked = order('step', delivery.deliveryId)
+    await operations().retry(asked)
+    begin()
+    await eventually(async () => expect((await store.load(target)).state.status).toBe('pending'))
+    await pool.query(`update webhook_deliveries.deliveries set status = 'cancelled', failed_at = null`)
+    await eventually(async () =>
+      expect(await operations().retryOf(asked.id)).toMatchObject({ done: 0, failed_again: 1 }),
+    )
   })
 
   it('a failed notification is queued again, once', async () => {
