@@ -339,7 +339,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
             isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
           }),
           streams,
-          verifyToken: (token: string) => tokens.verify(token),
         }
       : undefined
   const past = given === undefined ? undefined : withPast(given, logger, stop)

@@ -113,7 +113,6 @@ export async function openOperatorServices(env: Environment): Promise<OperatorSe
       isErased: (orgId, patientId) => vault.isClosed(orgId, patientId),
     }),
     streams: countStreams(),
-    verifyToken: (token: string) => tokens.verify(token),
   }
   const asOf = pastOfServices(given, logger)
   return {

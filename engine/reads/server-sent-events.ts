@@ -1,16 +1,16 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { bearerOf, consoleClient, type VerifyToken } from '../../platform/http/access.ts'
+import { consoleClient } from '../../platform/http/access.ts'
+import { Problem } from '../../platform/http/problems.ts'
 import type { OpenStream, OpenStreams } from './open-streams.ts'
 
-/** A stream or a wait whose token has ended ends within this time, in milliseconds. */
-const tokenLookMs = 1_000
+/** A stream or a wait whose caller may not read it any more ends within this time, in milliseconds. */
+const lookMs = 1_000
 /** Milliseconds for what was written before the end of a stream. Then the connection is closed. */
 const flushMs = 1_000
 
 export interface StreamDependencies {
   readonly streams: OpenStreams
-  readonly verifyToken: VerifyToken
 }
 
 export interface SessionDependencies {
@@ -30,19 +30,22 @@ export function wantsStream(accept = ''): boolean {
   return accepted.length > 0 && accepted.every(([type]) => type === 'text/event-stream')
 }
 
-/** Counts until the answer has ended. Aborted within a second after the end of the token, or of the session. */
+/** Counts until the answer has ended. Aborted within a second after the end of the token, of a permission or of the session. */
 export function openStream(
   request: FastifyRequest,
   { raw }: Pick<FastifyReply, 'raw'>,
-  { streams, verifyToken, requireSession }: StreamDependencies & SessionDependencies,
+  { streams, requireSession }: StreamDependencies & SessionDependencies,
 ): OpenStream {
   const { clientId, actor } = request.caller
   // Persons at the console share its name.
   const stream = streams.open(clientId === consoleClient ? (actor?.userId ?? '') : clientId)
-  const token = bearerOf(request) ?? ''
   const isSession = request.routeOptions.config.isForConsole === true && requireSession !== undefined
-  const check = async () => (isSession ? requireSession(request) : verifyToken(token))
-  const checking = setInterval(() => void check().catch(stream.abort), tokenLookMs).unref()
+  const check = async () => (isSession ? requireSession(request) : request.server.authorize(request))
+  const end = (error: unknown): void => {
+    // While the permissions of its actor cannot be read, a stream goes on: it may show why.
+    if (!(error instanceof Problem && error.code === 'actor-context-unavailable')) stream.abort()
+  }
+  const checking = setInterval(() => void check().catch(end), lookMs).unref()
   // Also if the caller is gone already.
   finished(raw, () => {
     clearInterval(checking)

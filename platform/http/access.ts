@@ -69,6 +69,10 @@ export function changedByOf({ actor, clientId }: Caller): string {
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The caller of a request, if it may call its route now. Rejects with a problem. */
+    authorize: (request: FastifyRequest) => Promise<Caller>
+  }
   interface FastifyRequest {
     caller: Caller
   }

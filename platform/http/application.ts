@@ -239,6 +239,9 @@ function deprecationHeaders({ since, sunset }: { readonly since: Date; readonly 
 
 function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, version: string): void {
   const authorize = createAuthorization({ ...options, personOf: options.console?.personOf })
+  app.decorate('authorize', async (request) =>
+    authorize(request, request.is404 ? 'public' : (request.routeOptions.config.access ?? 'public')),
+  )
   app.addHook('onRequest', async (request, reply) => {
     const { config } = request.routeOptions
     request.documentedBase = config.documentedBase ?? ''
@@ -249,7 +252,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     if (config.deprecation !== undefined) reply.headers(deprecationHeaders(config.deprecation))
     requireClearHead(request.raw)
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
-    request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))
+    request.caller = await app.authorize(request)
     app.rateLimits.admit(request, reply, request.caller)
   })
   app.addHook('preValidation', async ({ params, query }) => {

@@ -31,7 +31,6 @@ export const unusedParts: ServiceDependencies = {
   operations: unused('operations'),
   subjects: { ...unused('subjects'), servedBy: [] },
   streams: unused('streams'),
-  verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,
   isCurrent: async () => true,
   positionOf: async () => undefined,

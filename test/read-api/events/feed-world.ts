@@ -100,8 +100,7 @@ export async function openFeedWorld(): Promise<FeedWorld> {
         prefix: 'events',
         documentedAt: 'prefixed',
         mounts: ['prefixed'],
-        routes: (app) =>
-          eventRoutes(app, { pool, cursors, channels: checked, streams, verifyToken: (token) => issuer.verify(token) }),
+        routes: (app) => eventRoutes(app, { pool, cursors, channels: checked, streams }),
       },
     ],
   })
