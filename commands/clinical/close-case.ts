@@ -2,24 +2,18 @@ import type { CaseState } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
 
-export interface CloseCase {
-  /** Nobody can decide a task of an erased patient, so it holds up no close. */
-  readonly isPatientErased: boolean
-  readonly now: Date
-}
-
 /**
  * Closes a case. A repeat changes nothing. Work that has begun goes on: a review that ends later still records its
  * findings. Workflow instances are cancelled afterwards. A close and a new task of human review may cross. The first
  * append wins: after `CaseHumanReviewStarted` the close is refused, and after `CaseClosed` the case stays closed.
  */
 export function closeCase(
-  { isPatientErased, now }: CloseCase,
+  { now }: { readonly now: Date },
   state: CaseState,
 ): Decision<CaseEvent, 'not-found' | 'case-in-review'> {
   if (state.status === 'absent') return refused('not-found')
   if (state.status === 'closed') return []
-  if (state.status === 'in_review' && !isPatientErased) return refused('case-in-review')
+  if (state.status === 'in_review') return refused('case-in-review')
   const { caseId, patientId } = state
   return [{ type: 'CaseClosed', data: { caseId, patientId, closedAt: now.toISOString() } }]
 }

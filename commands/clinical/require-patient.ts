@@ -40,19 +40,11 @@ export async function requirePatient(
  * @throws Problem `subject-erased`
  */
 export async function requireLivingPatient(
-  deps: Pick<CommandDependencies, 'store' | 'vault'>,
-  orgId: TenantId,
-  patientId: string,
-): Promise<void> {
-  if (await isPatientErased(deps, orgId, patientId)) throw problem('subject-erased')
-}
-
-export async function isPatientErased(
   { store, vault }: Pick<CommandDependencies, 'store' | 'vault'>,
   orgId: TenantId,
   patientId: string,
-): Promise<boolean> {
-  if (vault.isClosed(orgId, patientId)) return true
+): Promise<void> {
+  if (vault.isClosed(orgId, patientId)) throw problem('subject-erased')
   const { state } = await store.loadCached(patients.of(orgId, patientId))
-  return state.status === 'registered' && state.person === null
+  if (state.status === 'registered' && state.person === null) throw problem('subject-erased')
 }

@@ -22,7 +22,7 @@ import { closeCase } from './close-case.ts'
 import { correctWithIdentifiers } from './correct-with-identifiers.ts'
 import { openCase } from './open-case.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
-import { isPatientErased, requirePatient } from './require-patient.ts'
+import { requireLivingPatient, requirePatient } from './require-patient.ts'
 
 const patientAccess = { scopes: ['patients:write'] } as const
 const caseAccess = { scopes: ['cases:write'] } as const
@@ -137,11 +137,8 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     handle: async ({ tenant, params, now, run }) => {
       const target = cases.of(tenant, params.id)
       const { state: known } = await deps.store.loadCached(target)
-      const command = {
-        isPatientErased: known.status !== 'absent' && (await isPatientErased(deps, tenant, known.patientId)),
-        now,
-      }
-      const done = await run(target, (state) => closeCase(command, state))
+      if (known.status !== 'absent') await requireLivingPatient(deps, tenant, known.patientId)
+      const done = await run(target, (state) => closeCase({ now }, state))
       return { ...done, record: recordOf(done.state), isReplayed: false }
     },
   })

@@ -87,8 +87,8 @@ export const commandMutants: readonly Mutant[] = [
     name: 'closed-in-review',
     fault: 'a case is closed while a clinician decides about it',
     file: 'commands/clinical/close-case.ts',
-    at: 'closeCase / &&',
-    becomes: 'false',
+    at: "closeCase / 'in_review'",
+    becomes: 'closed',
     caughtBy: { 'test/commands/clinical/close-case.unit.test.ts': 'is refused in review' },
   },
   {

@@ -13,20 +13,17 @@ const closed = caseFact('CaseClosed')
 const assigned = caseFact('CaseAssessmentAssigned', { imageIds: [ownImage] })
 
 describe('closing a case', () => {
-  const command = { isPatientErased: false, now: new Date(at(40)) }
+  const command = { now: new Date(at(40)) }
 
   it('happens once', () => {
     given(cases, opened).when(closeCase, command).thenEvents([closed])
     given(cases).when(closeCase, command).thenRefused('not-found')
   })
 
-  it('is refused in review, unless nobody can decide because the patient was erased', () => {
+  it('is refused in review', () => {
     const started = caseFact('CaseHumanReviewStarted')
     const ended = caseFact('CaseHumanReviewEnded')
     given(cases, opened, started).when(closeCase, command).thenRefused('case-in-review')
-    given(cases, opened, started)
-      .when(closeCase, { ...command, isPatientErased: true })
-      .thenEvents([closed])
     given(cases, opened, started, ended).when(closeCase, command).thenEvents([closed])
   })
 

@@ -443,10 +443,12 @@ describe('the case of an open task', () => {
     expect(await statusOf(story)).toBe('open')
   })
 
-  test('is closed although a task is open, if the patient was erased and nobody can decide', async () => {
+  test('takes no close if the patient was erased, as any route about the patient', async () => {
     const story = await givenReview('erased')
     expect(refusalOf(await h.call('POST', `/tasks/${story.taskId}/claim`, ada))).toBe('410 subject-erased')
-    expect(await close(story)).toMatchObject({ status: 200, body: { status: 'closed' } })
+    expect(refusalOf(await close(story))).toBe('410 subject-erased')
+    const { state } = await h.api.world.store.load(cases.of(h.api.world.orgId, story.caseId))
+    expect(state.status).toBe('in_review')
   })
 
   test('refuses an unknown status of the list', async () => {
