@@ -48,16 +48,16 @@ const long = [
 
 /** Files that take long, most of it waiting. */
 const longest = [
-  'apart/killed-roles.e2e.',
+  'bad-days/sigkill.e2e.',
+  'apart/two-processes.e2e.',
   'console/pages.int.',
   'hostile/event-loop.e2e.',
-  'bad-days/killed-erasures.e2e.',
+  'backup/restore-drill.e2e.',
+  'bad-days/secrecy.e2e.',
+  'bad-days/lost-read-models.e2e.',
   'bad-days/lost-event-store.e2e.',
-  'backup/backups-under-load.e2e.',
-  'bad-days/killed-findings.e2e.',
   'operations/faults.e2e.',
   'bad-days/rebuild.e2e.',
-  'bad-days/sigkill.e2e.',
   'bad-days/stopped-servers.e2e.',
   'webhooks/endpoint-steps.int.',
   'store/leader-watch.int.',

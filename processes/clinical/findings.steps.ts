@@ -27,10 +27,7 @@ type Completed = RecordedEvent<Extract<AiReviewChannelEvent, { type: 'ai_review.
 
 export const recordFindingsOfReview: ProcessStep<RecordPayload> = async (todo, deps) => {
   const completed = await completedOf(todo.payload, deps)
-  deps.failpoint('findings-due')
-  const position = await recordOnce(completed, deps)
-  deps.failpoint('findings-recorded')
-  return { kind: 'done', position }
+  return { kind: 'done', position: await recordOnce(completed, deps) }
 }
 
 /**
@@ -49,7 +46,6 @@ export const supersedeDiagnosesOfReview: ProcessStep<SupersedePayload> = async (
     (batch, state) => supersedeDiagnoses({ ...command, batch }, state),
     (part) => todo.command(`clinical.supersede-diagnoses${part}`),
   )
-  deps.failpoint('diagnoses-superseded')
   return { kind: 'done', position }
 }
 

@@ -20,6 +20,7 @@ await liveAsChild({
   start: async () => {
     process.stderr.write(`starting as ${values.behaviour}\n`)
     if (values.behaviour === 'fail') throw new Error('the disk is full')
+    if (values.behaviour === 'never-ready') await new Promise(() => {})
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()

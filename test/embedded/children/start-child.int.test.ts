@@ -73,7 +73,7 @@ test("the error for a failed start contains the child's name and last log lines"
 })
 
 test('a child without a ready line in time is ended', async () => {
-  const start = startChild({ name: 'demo', script: CHILD, readyTimeoutMs: 1 })
+  const start = startChild({ name: 'demo', script: CHILD, args: ['--behaviour', 'never-ready'], readyTimeoutMs: 1 })
 
   await expect(start).rejects.toThrow('demo did not start: not ready within 1 ms')
 })

@@ -17,7 +17,9 @@ import {
   type ClientSecrets,
 } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { startPlatformApart, type PlatformApart } from '../../support/apart.ts'
+import { allRoles } from '../../../app/roles.ts'
+import { readModels } from '../../../projections/registry.ts'
+import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -114,6 +116,15 @@ function countsOf(answers: readonly ApiAnswer[]): Readonly<Record<string, number
 
 const firstOnes = (answers: readonly ApiAnswer[]) =>
   answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)
+
+test('both processes of every role are ready, show their role, and do their part', async () => {
+  const reports = await Promise.all(
+    platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()),
+  )
+  const roles = reports.map((report) => `${textAt(report, 'status')} ${JSON.stringify(at(report, 'roles'))}`)
+  expect(roles.toSorted()).toEqual([...allRoles, ...allRoles].map((role) => `ok ["${role}"]`).toSorted())
+  expect(platform.front.answered().every((count) => count > 0)).toBe(true)
+})
 
 test('a read at one API waits for what the other one wrote, and for an end that a processor causes', async () => {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
@@ -230,12 +241,12 @@ test('a patient who is changed through one API is read, found and changed again 
   expect(countsOf(raced)).toEqual({ 200: 1, 412: 1 })
 })
 
-test('two hundred requests with one key at once make one assessment, one review, one provider case and one webhook', async () => {
+test('fifty requests with one key at once make one assessment, one review, one provider case and one webhook', async () => {
   const photo = await photograph()
   const body = assessmentBody(patientId, [photo])
-  const headers = { 'idempotency-key': 'two-hundred' }
-  const answers = await atOnce(200, (api) => api.call(assessments, { body, headers }))
-  expect(countsOf(answers)).toEqual({ 202: 200 })
+  const headers = { 'idempotency-key': 'fifty' }
+  const answers = await atOnce(50, (api) => api.call(assessments, { body, headers }))
+  expect(countsOf(answers)).toEqual({ 202: 50 })
   expect(firstOnes(answers)).toHaveLength(1)
   const [id = '', ...others] = new Set(answers.map((answer) => textAt(answer.body, 'id')))
   expect(others).toEqual([])
@@ -301,10 +312,10 @@ async function factsOf(category: string, id: string): Promise<readonly string[]>
 test('a review that is cancelled through both APIs at once during a processor’s work ends once', async () => {
   const job = await polling()
   const headers = { 'idempotency-key': 'cancel-at-once' }
-  const answers = await atOnce(200, (api) =>
+  const answers = await atOnce(50, (api) =>
     api.call(`/v1/ai-reviews/${job.reviewId}/cancel`, { method: 'POST', headers }),
   )
-  expect(countsOf(answers)).toEqual({ 200: 200 })
+  expect(countsOf(answers)).toEqual({ 200: 50 })
   expect(firstOnes(answers)).toHaveLength(1)
   expect(await endOf(other, job.assessmentId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } })
   await whileAnotherRuns()
@@ -446,4 +457,56 @@ test('the command keys end token ends every token of a key in every API process,
 
 test('every answer is documented', async () => {
   expect(await watched.undocumented()).toEqual([])
+})
+
+const killed = new Set<RoleProcess>()
+const living = () => platform.instances.filter((instance) => !killed.has(instance))
+
+async function killProjectors(): Promise<void> {
+  const victims = living().filter(({ role }) => role === 'projector')
+  for (const victim of victims) killed.add(victim)
+  await Promise.all(victims.map((victim) => victim.kill()))
+}
+
+test('after all projectors were killed, the API and the processor show each read model that no process runs', async () => {
+  const watched = living().filter(({ role }) => role !== 'projector')
+  expect(new Set(watched.map(({ role }) => role))).toEqual(new Set(['api', 'processor']))
+  const stateOf = async ({ port }: RoleProcess) => {
+    const health = await fetch(`http://127.0.0.1:${port}/health`)
+    const checks = at(await health.json(), 'checks') as readonly unknown[]
+    const check = checks.find((one) => at(one, 'name') === 'projections')
+    const figures = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const unattended = figures.match(/(?<=^projector_has_process\{projector=")\w+(?="\} 0$)/gm) ?? []
+    return { status: health.status, check, unattended }
+  }
+  for (const instance of watched)
+    expect(await stateOf(instance)).toMatchObject({ check: { status: 'ok' }, unattended: [] })
+
+  await killProjectors()
+  expect(living()).toEqual(watched)
+  const names = readModels.map(({ name }) => name).toSorted()
+  for (const instance of watched) {
+    const shown = await waitFor(`the ${instance.role} to show it`, async () => {
+      const state = await stateOf(instance)
+      return state.unattended.length === names.length ? state : undefined
+    })
+    const detail = `no process runs ${names.join(', ')}`
+    expect(shown).toEqual({
+      status: 503,
+      check: { name: 'projections', status: 'failing', detail },
+      unattended: names,
+    })
+  }
+  await platform.another('projector')
+  for (const instance of watched)
+    await waitFor(`the ${instance.role} to see the new projector`, async () =>
+      at((await stateOf(instance)).check, 'status') === 'ok' ? true : undefined,
+    )
+})
+
+test('SIGTERM ends a process of each role cleanly', async () => {
+  const ended = await Promise.all(platform.instances.map(async (instance) => [instance.role, await instance.stop()]))
+  // Three APIs, both processors, and the projector that replaced the killed ones.
+  expect(ended.filter(([, code]) => code === 0).length).toBe(6)
+  expect(ended.filter(([, code]) => code !== null && code !== 0)).toEqual([])
 })

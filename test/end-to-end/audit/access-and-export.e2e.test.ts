@@ -57,7 +57,7 @@ async function newAuditor(orgId: string): Promise<{ readonly api: ApiClient; rea
 const log = (query: Readonly<Record<string, string>>, by = own.auditor) =>
   by.call(`/v1/audit/access-log?${new URLSearchParams(query).toString()}`)
 
-// `apart/killed-roles` kills processes meanwhile.
+// The torture kills processes meanwhile.
 describe('the access log', () => {
   it('knows every operation that shows something personal', async () => {
     const document: unknown = await (await fetch(`${platform.baseUrl}/openapi.json`)).json()

@@ -104,7 +104,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-// `erasure-steps.int` has a crash before and after each step, and `killed-erasures` has killed processes.
+// `erasure-steps.int` has a crash before and after each step, and the torture has killed processes.
 describe('an erasure', () => {
   it('is shown as running, and refuses what is new at once', async () => {
     const before = await fetch(erased.imageUrl)
