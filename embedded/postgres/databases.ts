@@ -10,7 +10,7 @@ export function databaseUrl(port: number, password: string, database: string, ro
 }
 
 /**
- * Creates the named databases that are missing, and their roles. A role connects only to its own database and to
+ * Creates the named databases that are missing, and their roles with all their rights. A role connects only to its own database and to
  * `postgres`, through which it can drop its own. A database without a password belongs to the administrator.
  */
 export async function createMissingDatabases(
@@ -37,7 +37,8 @@ export async function createMissingDatabases(
           `CREATE DATABASE ${name} TEMPLATE template0${password === undefined ? '' : ` OWNER ${name}`}`,
         )
       await client.query(`REVOKE CONNECT, TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
-      if (!present.has(database) && password !== undefined) await allowLogSwitch(client, adminUrl, database)
+      // At each start: the one that made the database may have been killed before this.
+      if (password !== undefined) await allowLogSwitch(client, adminUrl, database)
     }
   } finally {
     await client.end()

@@ -32,9 +32,10 @@ export async function endStalePostmaster(clusterDir: string): Promise<void> {
     await endOrphans(clusterDir)
     return rm(join(clusterDir, 'postmaster.pid'), { force: true })
   }
-  process.kill(found.pid, 'SIGINT')
+  // It may end meanwhile: its watcher stops it, too.
+  isAlive(found.pid, 'SIGINT')
   if (await gone(found.pid, FAST_SHUTDOWN_MS)) return
-  process.kill(found.pid, 'SIGQUIT')
+  isAlive(found.pid, 'SIGQUIT')
   if (await gone(found.pid, IMMEDIATE_SHUTDOWN_MS)) return
   throw new Error(
     `embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`,

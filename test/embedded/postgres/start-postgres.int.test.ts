@@ -1,9 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { expect, test, type TestContext } from 'vitest'
+import { expect, test, vi, type TestContext } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
+import { endStalePostmaster } from '../../../embedded/postgres/stale-postmaster.ts'
 import { type EmbeddedPostgres, startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import { descendantsOf } from '../../end-to-end/bad-days/child-processes.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -231,4 +233,39 @@ test.concurrent('each database has its own role, which can connect to no other a
   expect(await query(second.url('vault'), 'SELECT n FROM keys.all')).toEqual([{ n: 7 }])
   await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
   await expect(query(at('platform', 'vault'), 'SELECT 1')).rejects.toThrow('permission denied for database "vault"')
+})
+
+test.concurrent('a role has the rights that a start was killed before it had given them', async ({
+  onTestFinished,
+}) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const rolePasswords = { vault: 'its own' }
+  const options = { dataDir, port: await freePort(), password: PASSWORD, databases: ['vault'], rolePasswords }
+  const first = await startPostgres(options)
+  const asAdministrator = new URL(first.url('postgres'))
+  asAdministrator.pathname = '/vault'
+  await query(
+    asAdministrator.href,
+    'REVOKE pg_checkpoint FROM vault; REVOKE EXECUTE ON FUNCTION pg_switch_wal() FROM vault',
+  )
+  await first.stop()
+
+  const second = await startPostgres(options)
+  onTestFinished(async () => {
+    await second.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  await query(second.url('vault'), 'SELECT pg_switch_wal()')
+  await query(second.url('vault'), 'CHECKPOINT')
+})
+
+test('a server that ends while the next start looks at it does not hold it up', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const { pid } = spawnSync('true')
+  await writeFile(join(folder, 'postmaster.pid'), `${pid}\n`)
+  const looks = vi.spyOn(process, 'kill').mockReturnValueOnce(true)
+  await expect(endStalePostmaster(folder)).resolves.toBeUndefined()
+  expect(looks).toHaveBeenCalledWith(pid, 'SIGINT')
+  looks.mockRestore()
+  await rm(folder, { recursive: true })
 })
