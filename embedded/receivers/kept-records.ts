@@ -25,7 +25,9 @@ export class KeptRecords {
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       CREATE TABLE IF NOT EXISTS records (id INTEGER PRIMARY KEY AUTOINCREMENT, json TEXT NOT NULL) STRICT;
     `)
-    const held = this.#database.prepare('SELECT count(*) AS records, sum(length(json)) AS bytes FROM records').get()
+    const held = this.#database
+      .prepare('SELECT count(*) AS records, sum(octet_length(json)) AS bytes FROM records')
+      .get()
     this.#count = Number(held?.['records'] ?? 0)
     this.#bytes = Number(held?.['bytes'] ?? 0)
   }
@@ -34,10 +36,10 @@ export class KeptRecords {
     const json = JSON.stringify(record)
     this.#database.prepare('INSERT INTO records (json) VALUES (?)').run(json)
     this.#count += 1
-    this.#bytes += json.length
+    this.#bytes += Buffer.byteLength(json)
     while (this.#count > 1 && (this.#count > this.#limits.records || this.#bytes > this.#limits.bytes)) {
       const dropped = this.#database
-        .prepare('DELETE FROM records WHERE id = (SELECT min(id) FROM records) RETURNING length(json) AS bytes')
+        .prepare('DELETE FROM records WHERE id = (SELECT min(id) FROM records) RETURNING octet_length(json) AS bytes')
         .get()
       this.#count -= 1
       this.#bytes -= Number(dropped?.['bytes'] ?? 0)
