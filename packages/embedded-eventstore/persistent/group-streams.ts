@@ -22,16 +22,19 @@ export class GroupStreams {
   private readonly store: StreamStore
   private readonly source: GroupSource
   private readonly checkpointStream: string
+  private readonly onDamage: (error: unknown) => void
   private isWriting = false
   private isClosed = false
   private waiting: number | undefined
   /** Writes that a full disk refused, in order. */
   private held: { stream: string; write: () => void }[] = []
 
-  constructor(store: StreamStore, source: GroupSource, group: string) {
+  /** `onDamage` is called if a refused write meets damage when it is tried again. Other writes throw. */
+  constructor(store: StreamStore, source: GroupSource, group: string, onDamage: (error: unknown) => void) {
     const key = groupKey(streamOf(source), group)
     this.store = store
     this.source = source
+    this.onDamage = onDamage
     this.checkpointStream = `$persistentsubscription-${key}-checkpoint`
     this.parked = `$persistentsubscription-${key}-parked`
   }
@@ -132,6 +135,14 @@ export class GroupStreams {
     if (this.held.length === 1) this.writeHeld()
   }
 
+  private writeAgain(): void {
+    try {
+      this.writeHeld()
+    } catch (error) {
+      this.onDamage(error)
+    }
+  }
+
   /** The writes keep their order. A checkpoint must not exist without the messages that were parked before it. */
   private writeHeld(): void {
     for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
@@ -139,7 +150,7 @@ export class GroupStreams {
         next.write()
       } catch (error) {
         if (error instanceof NoRoomError) {
-          setTimeout(() => this.writeHeld(), RETRY_MS).unref()
+          setTimeout(() => this.writeAgain(), RETRY_MS).unref()
           return
         }
         this.held.shift()

@@ -55,7 +55,7 @@ export class Group<Event> {
   get state(): GroupState {
     const { isLive, counts } = this.buffer
     return {
-      status: statusOf(isLive, this.isReading, this.replay.isRunning),
+      status: this.isFaulted ? 'NotReady' : statusOf(isLive, this.isReading, this.replay.isRunning),
       counts,
       outstanding: this.inFlight.size,
       delivered: this.delivered,

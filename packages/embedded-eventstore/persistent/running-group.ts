@@ -27,7 +27,7 @@ export class RunningGroup {
     this.store = store
     this.settings = settings
     this.key = groupKey(streamOf(settings.source), settings.group)
-    this.streams = new GroupStreams(store, settings.source, settings.group)
+    this.streams = new GroupStreams(store, settings.source, settings.group, (error) => this.fail(error))
     this.source = sourceReader(store, settings)
     this.group = new Group(settings, this.streams.readCheckpoint(), pinningKey(settings.strategy))
     this.stopListening = this.source.onNews(() => this.schedule())
@@ -169,11 +169,15 @@ export class RunningGroup {
     try {
       work()
     } catch (error) {
-      process.stderr.write(
-        `${JSON.stringify({ level: 'error', event: 'group-stopped', group: this.key, message: String(error) })}\n`,
-      )
-      this.streams.close()
-      this.execute(this.group.sourceFailed())
+      this.fail(error)
     }
+  }
+
+  private fail(error: unknown): void {
+    process.stderr.write(
+      `${JSON.stringify({ level: 'error', event: 'group-stopped', group: this.key, message: String(error) })}\n`,
+    )
+    this.streams.close()
+    this.execute(this.group.sourceFailed())
   }
 }

@@ -9,7 +9,7 @@ type Sizes = { historyBufferSize: number; liveBufferSize: number }
  */
 export class StreamBuffer<Event> {
   private readonly sizes: Sizes
-  private readonly retry: Message<Event>[] = []
+  private retry: Message<Event>[] = []
   private readonly waiting = new Set<Message<Event>>()
   private readonly newest: BoundedQueue<SourceEvent<Event>>
   private readonly admit: (event: SourceEvent<Event>) => Message<Event>
@@ -69,9 +69,9 @@ export class StreamBuffer<Event> {
   /** Returns a message to the queue in the order of the source. Replayed messages come last. */
   addRetry(message: Message<Event>): void {
     const position = message.origin?.position ?? Infinity
-    const index = this.retry.findIndex((other) => position < (other.origin?.position ?? Infinity))
-    if (index === -1) this.retry.push(message)
-    else this.retry.splice(index, 0, message)
+    // From the end: a consumer that leaves returns its messages in order, and it may have any number of them.
+    const before = this.retry.findLastIndex((other) => (other.origin?.position ?? Infinity) <= position)
+    this.retry.splice(before + 1, 0, message)
   }
 
   /**
@@ -79,13 +79,18 @@ export class StreamBuffer<Event> {
    * consumer has room.
    */
   drain(offer: (message: Message<Event>) => 'sent' | 'skipped' | 'full'): void {
-    for (let at = 0; at < this.retry.length;) {
-      const message = this.retry[at]
-      const result = message === undefined ? 'full' : offer(message)
-      if (result === 'full') return
-      if (result === 'sent') this.retry.splice(at, 1)
-      else at += 1
+    const skipped: Message<Event>[] = []
+    let offered = 0
+    for (const message of this.retry) {
+      const result = offer(message)
+      if (result === 'full') break
+      if (result === 'skipped') skipped.push(message)
+      offered += 1
     }
+    const isFull = offered < this.retry.length
+    // All at once: to remove one from the front moves all others.
+    if (offered > skipped.length) this.retry = [...skipped, ...this.retry.slice(offered)]
+    if (isFull) return
     for (const message of this.waiting) {
       const result = offer(message)
       if (result === 'full') return

@@ -33,6 +33,7 @@ test('damage in the stream of its parked messages stops the group, and not the n
   const { running, drop } = await consumed(1)
   withDamage(() => running.tick(performance.now() + 1))
   expect(drop).toHaveBeenCalledOnce()
+  expect(running.group.state.status).toBe('NotReady')
   running.stop()
 })
 

@@ -15,7 +15,8 @@ import {
 import { expect, test } from 'vitest'
 import { STRATEGIES, type GroupSettings } from '../../persistent/group-settings.ts'
 import { Group } from '../../persistent/group.ts'
-import type { GroupCommand } from '../../persistent/message.ts'
+import type { GroupCommand, Message } from '../../persistent/message.ts'
+import { StreamBuffer } from '../../persistent/stream-buffer.ts'
 import { GroupWorld } from './group-world.ts'
 import { smallGroup } from './group-settings.ts'
 
@@ -192,4 +193,28 @@ test('a replay of many parked messages reads no more of them than wait for a con
   work(group.addConsumer('late', 2, 0))
   expect(handled).toEqual(Array.from({ length: parked }, (_, n) => n))
   expect(most).toBeLessThan(20)
+})
+
+test('the messages of a consumer that leaves go back without a search among all of them for each', () => {
+  let looks = 0
+  const message = (position: number): Message<number> => ({
+    id: String(position),
+    event: position,
+    retries: 1,
+    get origin() {
+      looks += 1
+      return { position, sequence: position, previous: undefined }
+    },
+    parkedRevision: undefined,
+  })
+  const buffer = new StreamBuffer<number>(SETTINGS, true, ({ position }) => message(position))
+  for (let position = 0; position < 1_000; position += 1) buffer.addRetry(message(position))
+  buffer.addRetry({ ...message(-1), origin: undefined })
+  expect(looks).toBeLessThan(5_000)
+  const offered: number[] = []
+  buffer.drain(({ event }) => {
+    offered.push(event)
+    return 'sent'
+  })
+  expect(offered).toEqual([...Array.from({ length: 1_000 }, (_, position) => position), -1])
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { NoRoomError } from '../../log/log-errors.ts'
+import { CorruptLogError, NoRoomError } from '../../log/log-errors.ts'
 import { GroupStreams } from '../../persistent/group-streams.ts'
 import type { StreamStore } from '../../streams/stream-store.ts'
 import { readEvent } from '../../streams/read-stream.ts'
@@ -31,10 +31,16 @@ function written(): Promise<void> {
   })
 }
 
+const onDamage = vi.fn()
+
+function groupStreams(): GroupStreams {
+  return new GroupStreams(store, SOURCE, 'group', onDamage)
+}
+
 /** A group with a checkpoint. A full disk refuses what it writes in `act`. */
 async function refused(act: (streams: GroupStreams) => void): Promise<GroupStreams> {
   await appendTo(store, 'orders', ['0'])
-  const streams = new GroupStreams(store, SOURCE, 'group')
+  const streams = groupStreams()
   streams.writeCheckpoint(1)
   await written()
   const full = vi.spyOn(store, 'write').mockImplementation(() => {
@@ -54,7 +60,7 @@ test('a checkpoint and a parked message that a full disk refused do not outlive 
   streams.delete()
   vi.advanceTimersByTime(LATER_MS)
   await written()
-  const next = new GroupStreams(store, SOURCE, 'group')
+  const next = groupStreams()
   expect([next.readCheckpoint(), next.parkedBounds()]).toEqual([undefined, undefined])
 })
 
@@ -64,9 +70,20 @@ test('after a change of its group, a refused checkpoint is left out and a refuse
     group.park({ event: readEvent(store, 'orders', 0), link: undefined }, 'later')
   })
   streams.close()
-  const next = new GroupStreams(store, SOURCE, 'group')
+  const next = groupStreams()
   next.writeCheckpoint(7)
   vi.advanceTimersByTime(LATER_MS)
   await written()
   expect([next.readCheckpoint(), next.parkedBounds()]).toEqual([7, { first: 0, last: 0 }])
+})
+
+test('damage that a refused message meets when it is tried again stops the group, and not the node', async () => {
+  await refused((group) => group.park({ event: readEvent(store, 'orders', 0), link: undefined }, 'later'))
+  const damage = new CorruptLogError('checksum does not match', 1)
+  const damaged = vi.spyOn(store, 'writtenMetadata').mockImplementation(() => {
+    throw damage
+  })
+  vi.advanceTimersByTime(LATER_MS)
+  damaged.mockRestore()
+  expect(onDamage).toHaveBeenCalledExactlyOnceWith(damage)
 })
