@@ -142,13 +142,16 @@ async function beginRetries({ pool, store, now, wake }: Omit<RetryWorkerOptions,
   return begun.length
 }
 
-/** False if nobody can read the record. It must not hold up the other items, and another try cannot help. */
+/** The record has lost something, or a later program wrote it, as before an operator went back to this one. */
+const unreadableCodes: ReadonlySet<string | undefined> = new Set(['record-unreadable', 'written-by-newer-version'])
+
+/** False if this program cannot read the record. It must not hold up the other items, and another try cannot help. */
 async function isBroughtForward(...given: Parameters<typeof bringForward>): Promise<boolean> {
   try {
     await bringForward(...given)
     return true
   } catch (error) {
-    if (translateStageError(error)?.code === 'record-unreadable') return false
+    if (unreadableCodes.has(translateStageError(error)?.code)) return false
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
+import { Type } from 'typebox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WorkSource } from '../../../app/operations/work-relation.ts'
 import { awaitedRetry } from '../../../app/operations/awaited-retry.ts'
@@ -8,6 +9,8 @@ import type { Repeating } from '../../../app/operations/repeating.ts'
 import { takeLostRetries, workOffRetries } from '../../../app/operations/retry-worker.ts'
 import type { RetryOrder } from '../../../contracts/operations/operations.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { createCatalogue } from '../../../engine/store/catalogue.ts'
+import { defineEvent } from '../../../engine/store/schema.ts'
 import { appTables } from '../../../app/runtime-tables.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
@@ -21,6 +24,7 @@ import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhoo
 import { webhookSubscriptionsProjector } from '../../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
+import { notificationEvents } from '../../../streams/notification/events.ts'
 import { operationsStream } from '../../../streams/operations/aggregate.ts'
 import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
@@ -526,7 +530,22 @@ describe('work that records its attempts', () => {
     await eventually(async () => expect(await operations().retryOf(asked.id)).toMatchObject({ done: 1 }))
   })
 
-  it('that cannot be read has failed again, and holds up no other work', async () => {
+  it.each([
+    ['cannot be read', (stream: string) => store.writeMetadata(stream, { $tb: 1 })],
+    [
+      'a newer version wrote',
+      async (stream: string) => {
+        const NotificationPraised = defineEvent('NotificationPraised', Type.Object({}))
+        const category = { category: notifications.category, events: { ...notificationEvents, NotificationPraised } }
+        const newer = await openEventStore({ url: node.url, catalogue: createCatalogue([category]), vault: fixedKeys })
+        const fold = { category: notifications.category, initialState: 0, evolve: (count: number) => count + 1 }
+        const praised = [{ type: 'NotificationPraised', data: {} }]
+        const context = { commandId: randomUUID(), correlationId: randomUUID(), orgId: org, process: 'test' }
+        await newer.append({ fold, stream }, 1n, praised, context)
+        await newer.close()
+      },
+    ],
+  ])('that %s has failed again, and holds up no other work', async (_, spoil) => {
     const [unreadable, readable] = [randomUUID(), randomUUID()]
     const context = () => ({ commandId: randomUUID(), correlationId: randomUUID(), orgId: org, process: 'test' })
     for (const notificationId of [unreadable, readable]) {
@@ -542,7 +561,7 @@ describe('work that records its attempts', () => {
         [notificationId, org],
       )
     }
-    await store.writeMetadata(notifications.of(org, unreadable).stream, { $tb: 1 })
+    await spoil(notifications.of(org, unreadable).stream)
     store.forgetStates()
     const group = await onlyGroup()
     const asked = order('group', group.id)
