@@ -50,6 +50,8 @@ async function main(): Promise<void> {
   const strikes = countOf(values.kills)
   const realUrl = process.env['ESDB_URL']
   const named = values.kinds.split(',')
+  const unknown = named.filter((name) => !kinds.some((kind) => kind === name))
+  if (unknown.length > 0) throw new Error(`--kinds names what is not among ${kinds.join(', ')}: ${unknown.join(', ')}`)
   const chosen = kinds.filter(
     (kind) => named.includes(kind) && (realUrl === undefined || ['kill', 'suspend'].includes(kind)),
   )

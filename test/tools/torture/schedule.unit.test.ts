@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { describeStrike, parts, scheduleOf } from '../../../tools/torture/schedule.ts'
 
@@ -42,4 +43,10 @@ test('a strike is described with its victims and its time', () => {
   expect(describeStrike({ after: 'recovery', pauseMs: 0, victims: [], suspended })).toBe(
     '0 ms after recovery: api-1 stands still for 900 ms',
   )
+})
+
+test('the command refuses a kind of strikes that does not exist, and strikes nothing', () => {
+  const args = ['tools/torture/main.ts', '--plan', '--kinds', 'kill,qourum']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect([status, stderr.includes(': qourum')]).toEqual([1, true])
 })
