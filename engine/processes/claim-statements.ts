@@ -1,5 +1,4 @@
 import type { Addition } from '../projections/joined-writes.ts'
-import type { KeyQuotas } from './concurrency-keys.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 
 /**
@@ -45,7 +44,7 @@ function lanesOf(todo: string, lane: string): string {
  * a row counts as its due time: by age, the rows that fail would come first at each of their tries. The claim of each other
  * row is looked up by its key (`lateral`), because a join would compare each row with each claim.
  *
- * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, $6 to $10 `quotaValues`, $11 limit, $12 worker, $13 end
+ * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, $6 to $10 the quotas, $11 limit, $12 worker, $13 end
  * of the lease, $14 the quota of all unhealthy keys, $15 that of rows that fail.
  */
 export function claimStatement(todo: string, isKeyed: boolean): string {
@@ -116,17 +115,6 @@ export function nextDueStatement(todo: string, isKeyed: boolean): string {
        where c.process = $2 and c.step = any($4) and greatest(c.not_before, c.lease_until) > $3 and t.due_at <= $3)
     )) * 1000)::float8 as next_ms
     from runtime.projectors where name = $1 and version = $5`
-}
-
-/** The parameters $6 to $10 of both statements. */
-export function quotaValues({ known, others }: KeyQuotas): unknown[] {
-  return [
-    known.map(({ key }) => key),
-    known.map(({ room }) => room),
-    known.map(({ isUnhealthy }) => isUnhealthy),
-    known.map(({ inHand }) => inHand),
-    others,
-  ]
 }
 
 /** A row that the statement that writes it may claim. */

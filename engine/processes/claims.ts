@@ -4,7 +4,7 @@ import { contractVersion } from '../../platform/http/common-headers.ts'
 import type { ErrorSummary } from '../../platform/outbound/error-of.ts'
 import { quoted } from '../projections/row-statements.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import { claimStatement, isOver, nextDueStatement, quotaValues } from './claim-statements.ts'
+import { claimStatement, isOver, nextDueStatement } from './claim-statements.ts'
 import type { KeyQuotas } from './concurrency-keys.ts'
 import type { BoundProcess, TodoRow } from './process.ts'
 
@@ -171,9 +171,10 @@ export class Claims {
   }
 
   /** The parameters $1 to $10 of `claimStatement` and `nextDueStatement`. */
-  #values(now: Date, quotas: KeyQuotas): unknown[] {
+  #values(now: Date, { known, others }: KeyQuotas): unknown[] {
     const { name, list, steps } = this.#process
-    return [list.name, name, now, Object.keys(steps), list.version, ...quotaValues(quotas)]
+    const quotas = (['key', 'room', 'isUnhealthy', 'inHand'] as const).map((member) => known.map((one) => one[member]))
+    return [list.name, name, now, Object.keys(steps), list.version, ...quotas, others]
   }
 
   #query<Row extends QueryResultRow>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {

@@ -8,9 +8,9 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'key-limit-ignored',
     fault: 'one concurrency key gets a worker for each of its rows',
-    file: 'engine/processes/claim-statements.ts',
-    at: 'quotaValues / return / .argument',
-    becomes: '[[], [], [], [], 1_000]',
+    file: 'engine/processes/claims.ts',
+    at: 'Claims / #values / return / .argument',
+    becomes: '[$elements.0, $elements.1, $elements.2, $elements.3, $elements.4, [], [], [], [], 1_000]',
     caughtBy: {
       [claims]: 'takes the oldest rows of each key, as many as the key may have',
       [quotas]: 'a receiver that hangs holds up no other receiver and no other process',

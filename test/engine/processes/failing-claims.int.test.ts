@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
-import { claimStatement, quotaValues } from '../../../engine/processes/claim-statements.ts'
+import { claimStatement } from '../../../engine/processes/claim-statements.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { emptyProjectors } from '../../support/empty-projectors.ts'
@@ -30,7 +30,7 @@ it('a claim passes over each of very many rows that fail without reading all of 
   await patient.query('analyze runtime.claims')
   const pool = createClaimsPool({ url: database.url, max: 1 })
   const { name, version } = reminders.list
-  const quotas = quotaValues({ others: 10, unhealthy: 0, known: [] })
+  const quotas = [[], [], [], [], 10]
   const now = new Date()
   const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${claimStatement(`${name}.todo`, false)}`, [
     name,
