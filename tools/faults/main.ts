@@ -38,6 +38,8 @@ async function main(): Promise<void> {
       (positionals.length === 0 || positionals.some((part) => name.includes(part))) &&
       (url === '' || (server !== undefined && server !== 'event store')),
   )
+  const idle = positionals.filter((part) => !chosen.some(({ name }) => name.includes(part)))
+  if (idle.length > 0) throw new Error(`no fault that can run here has in its name: ${idle.join(', ')}`)
   if (values.list) {
     for (const fault of chosen) say(describeFault(fault))
     return

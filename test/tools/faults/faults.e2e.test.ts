@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { faultNamed } from '../../../tools/faults/faults.ts'
 import { runFault } from '../../../tools/faults/run-fault.ts'
@@ -23,4 +24,10 @@ test.each([
   expect(seen.wrong).toEqual([])
   expect(seen.outcomes.length).toBeGreaterThan(10)
   expect(seen.acknowledged).toBeGreaterThan(2)
+})
+
+test('the command refuses a name that no fault has, and does not pass', () => {
+  const args = ['tools/faults/main.ts', '--list', 'object store', 'postgras']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect([status, stderr.includes(': postgras')]).toEqual([1, true])
 })
