@@ -56,7 +56,8 @@ export function ErrorOf({ error }) {
 }
 
 /**
- * A table that a narrow screen shows as cards. Each column has a heading and the content of its cell.
+ * A table that a narrow screen shows as cards. Each column has a heading and the content of its cell. A marked row keeps what
+ * was begun in it: a question that was asked of one row must not stand in another one when rows come or go.
  *
  * @template Row
  * @param {{ name: string, rows: readonly Row[], columns: readonly (readonly [string, (row: Row) => Children])[],
@@ -75,12 +76,12 @@ export function Table({ name, rows, columns, marks = () => ({}) }) {
       </tr>
     </thead>
     <tbody>
-      ${rows.map(
-        (row) =>
-          html`<tr ...${marks(row)}>
-            ${columns.map(([heading, cell]) => html`<td data-heading=${t(heading)}>${cell(row) ?? '–'}</td>`)}
-          </tr>`,
-      )}
+      ${rows.map((row) => {
+        const marked = marks(row)
+        return html`<tr key=${marked['data-id'] ?? marked['data-name']} ...${marked}>
+          ${columns.map(([heading, cell]) => html`<td data-heading=${t(heading)}>${cell(row) ?? '–'}</td>`)}
+        </tr>`
+      })}
     </tbody>
   </table>`
 }

@@ -83,15 +83,17 @@ function Actions({ of: { name, status, failure, operation, copies }, done }) {
       (isFailed || (verb !== 'retry' && verb !== 'skip')),
   )
   return html` ${operation !== null && html`<p data-testid="operation" data-status=${operation.status}>${operation.action} <${Badge} value=${operation.status} /> <progress max="1" value=${operation.progress ?? 0}></progress> <${When} at=${operation.requested_at} /></p>`}
-  ${offered.map(
-    ({ verb, label, question }) =>
-      html`<${Action}
-        label=${label}
-        testid=${`action-${verb}`}
-        question=${question}
-        subject=${verb === 'skip' ? `${name} ${failure?.position ?? ''}` : name}
-        asksReason=${verb === 'skip'}
-        run=${run(verb)}
-      />`,
-  )}`
+  ${offered.map(({ verb, label, question }) => {
+    const subject = verb === 'skip' ? `${name} ${failure?.position ?? ''}` : name
+    // The question of one action must not become that of another one, or of another event.
+    return html`<${Action}
+      key=${`${verb} ${subject}`}
+      label=${label}
+      testid=${`action-${verb}`}
+      question=${question}
+      subject=${subject}
+      asksReason=${verb === 'skip'}
+      run=${run(verb)}
+    />`
+  })}`
 }

@@ -246,6 +246,24 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
       .waitFor()
   })
 
+  it('drop a question when its action is not offered any more, instead of asking for another one', async () => {
+    const page = await signedIn('/console/read-models')
+    const projector = page.locator('[data-testid=projector][data-name=consent_types]')
+    await pool.query(
+      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'ConsentTypeCreated',
+         failed_category = 'consent_type', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
+       where name = 'consent_types'`,
+    )
+    await projector.getByTestId('action-retry').click()
+    await projector.getByTestId('confirm').waitFor()
+    await pool.query(
+      `update runtime.projectors set status = 'running', failed_event_id = null, failed_event_type = null, failed_category = null,
+         failed_commit = null, failed_prepare = null, failed_reason = null where name = 'consent_types'`,
+    )
+    await projector.getByTestId('action-skip').waitFor({ state: 'detached' })
+    expect(await projector.getByTestId('confirm').count()).toBe(0)
+  })
+
   it('show read models and receivers of webhooks', async () => {
     const page = await signedIn('/console/read-models')
     await page.locator('[data-testid=projector][data-name=patients]').waitFor()
@@ -343,6 +361,26 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await expecting(200, administer(`/v1/admin/roles/${roleId}`, { permissions: [] }, 'PATCH'))
     await page.getByTestId('denied').waitFor()
     expect(await page.getByTestId('status').count()).toBe(0)
+  })
+
+  it('keep a question at its row when the row before it goes, and drop it with its row', async () => {
+    const { api } = inProcess
+    const url = `http://127.0.0.1:${await freePort()}/other`
+    const subscription = { url, event_types: ['assessment.failed'] }
+    const { body } = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscription }))
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
+    const page = await signedIn('/console/work?kind=delivery')
+    const rows = page.getByTestId('item')
+    const row = rows.filter({ hasText: new URL(url).host })
+    await row.getByTestId('action-retry').waitFor()
+    const others = rows.filter({ hasNotText: new URL(url).host })
+    const before = await others.count()
+    expect(before).toBeGreaterThan(0)
+    await row.getByTestId('action-retry').click()
+    await page.getByTestId('confirm').waitFor()
+    await expecting(204, api.call(`/v1/clinical-api/webhook-subscriptions/${textAt(body, 'id')}`, { method: 'DELETE' }))
+    await row.waitFor({ state: 'detached' })
+    expect(await page.getByTestId('confirm').count()).toBe(0)
   })
 
   it('sign out, and a stranger gets no data with the way back', async () => {
