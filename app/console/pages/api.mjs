@@ -15,9 +15,11 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 /** The session has ended. The application listens to it. */
 export const sessionEnded = 'console-session-ended'
+/** The browser has another session than this page, as after a sign-in in another tab. The application reads it again. */
+export const sessionChanged = 'console-session-changed'
 /** The person may not use the console any more. */
 export const accessDenied = 'console-access-denied'
-const refreshMs = 5_000
+export const refreshMs = 5_000
 const timeoutMs = 15_000
 
 let csrfToken = ''
@@ -55,9 +57,11 @@ async function send(path, request) {
   const body = await response.json().catch(() => undefined)
   if (response.ok) return body
   const permission = textIn(body, 'required_permission')
+  const code = textIn(body, 'code') ?? 'no-answer'
   if (response.status === 401) dispatchEvent(new Event(sessionEnded))
   if (response.status === 403 && permission === 'operations:read') dispatchEvent(new Event(accessDenied))
-  throw new Refusal(response.status, textIn(body, 'code') ?? 'no-answer', permission)
+  if (code === 'csrf-refused') dispatchEvent(new Event(sessionChanged))
+  throw new Refusal(response.status, code, permission)
 }
 
 /** Null without a session. @returns {Promise<Session | null>} */

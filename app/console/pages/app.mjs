@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AccessPage } from './access.mjs'
-import { accessDenied, readSession, sessionEnded, signOut } from './api.mjs'
+import { accessDenied, readSession, refreshMs, sessionChanged, sessionEnded, signOut } from './api.mjs'
 import { LogPage } from './log.mjs'
 import { html } from './markup.mjs'
 import { OverviewPage } from './overview.mjs'
@@ -33,20 +33,32 @@ function Application({ language, onLanguage }) {
   const [notice, setNotice] = useState('')
   const [isAway, setIsAway] = useState(false)
   const load = () => {
-    setIsAway(false)
-    readSession().then(setSession, () => setIsAway(true))
+    readSession().then(
+      (found) => {
+        setIsAway(false)
+        setSession(found)
+      },
+      () => setIsAway(true),
+    )
   }
   useEffect(() => {
     const onEnd = () => setSession(null)
     const onDenied = () => setSession((before) => before && { ...before, permissions: [] })
     addEventListener(sessionEnded, onEnd)
     addEventListener(accessDenied, onDenied)
+    addEventListener(sessionChanged, load)
     load()
     return () => {
+      removeEventListener(sessionChanged, load)
       removeEventListener(sessionEnded, onEnd)
       removeEventListener(accessDenied, onDenied)
     }
   }, [])
+  useEffect(() => {
+    if (!isAway) return
+    const timer = setInterval(load, refreshMs)
+    return () => clearInterval(timer)
+  }, [isAway])
   useEffect(() => {
     document.title = `${t(here.title)} – ${t('Console')}`
     document.documentElement.lang = language
