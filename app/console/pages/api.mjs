@@ -95,7 +95,8 @@ function post(path, body) {
 }
 
 /**
- * The newest part of a stream of server-sent events. After a refusal it asks once for the reason, and connects again.
+ * The newest part of a stream of server-sent events. After a refusal it asks once for the reason, and connects again. So it
+ * does after a silence: the browser does not notice a connection that is lost without a word, and comments do not count.
  *
  * @param {string} path
  * @returns {{ data: any, error: Refusal | undefined }}
@@ -106,8 +107,17 @@ export function useStream(path) {
   useEffect(() => {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let again
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let silence
     const source = new EventSource(`/console/api/v1${path}`)
-    source.addEventListener('message', ({ data }) => setAnswer({ data: JSON.parse(data) }))
+    const awaitMessage = () => {
+      clearTimeout(silence)
+      silence = setTimeout(onSilence, timeoutMs)
+    }
+    source.addEventListener('message', ({ data }) => {
+      awaitMessage()
+      setAnswer({ data: JSON.parse(data) })
+    })
     const onError = async () => {
       try {
         const data = await read(path, true)
@@ -118,10 +128,17 @@ export function useStream(path) {
       }
       if (source.readyState === EventSource.CLOSED) again = setTimeout(() => setAttempt(attempt + 1), refreshMs)
     }
+    const onSilence = () => {
+      source.close()
+      setAnswer((before) => ({ ...before, error: new Refusal(0, 'no-answer') }))
+      void onError()
+    }
     source.addEventListener('error', () => void onError())
+    awaitMessage()
     return () => {
       source.close()
       clearTimeout(again)
+      clearTimeout(silence)
     }
   }, [path, attempt])
   return { data: answer.data, error: answer.error }

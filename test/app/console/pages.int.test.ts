@@ -344,6 +344,23 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await picture(page, 'access')
   })
 
+  it('say that the overview may be old while its stream is open and has no news', async () => {
+    const page = await signedIn('/console')
+    await page.getByTestId('status').waitFor()
+    const client = await pool.connect()
+    try {
+      // The overview reads this table, the session does not.
+      await client.query('begin; lock table runtime.outside_systems in access exclusive mode')
+      await page.getByRole('alert').waitFor()
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    // What was cut off or refused meanwhile.
+    complaints.length = 0
+  })
+
   it('show that the session has ended while the page was open', async () => {
     const page = await signedIn('/console')
     await page.getByTestId('status').waitFor()
