@@ -130,7 +130,9 @@ export function Action({ label, question, testid, subject, asksReason = false, r
     try {
       notify(await run(reason.trim()))
     } catch (error) {
-      notify(t('The request was refused: ') + (error instanceof Refusal ? error.code : String(error)))
+      const code = error instanceof Refusal ? error.code : String(error)
+      const isUnknown = code === 'no-answer'
+      notify(isUnknown ? t('No answer. The action may have begun.') : t('The request was refused: ') + code)
     }
     setState('idle')
   }

@@ -55,6 +55,7 @@ const german = {
   'No access': 'Kein Zugang',
   'No answer. Trying again. What is shown may be old.':
     'Keine Antwort. Neuer Versuch folgt. Die Anzeige kann alt sein.',
+  'No answer. The action may have begun.': 'Keine Antwort. Die Aktion kann begonnen haben.',
   None: 'Keine',
   Notifications: 'Benachrichtigungen',
   'Not signed in': 'Nicht angemeldet',

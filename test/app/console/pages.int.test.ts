@@ -223,6 +223,19 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await projector.locator('[data-testid=operation][data-status=done]').waitFor()
   })
 
+  it('do not call an action refused whose answer was lost', async () => {
+    const page = await signedIn('/console/read-models')
+    const projector = page.locator('[data-testid=projector][data-name=cases]')
+    await page.route('**/projections/cases/verify', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await projector.getByTestId('action-verify').click()
+    await projector.getByTestId('confirm').click()
+    await page.getByTestId('notice').filter({ hasText: 'The action may have begun' }).waitFor()
+    await projector.locator('[data-testid=operation][data-status=done]').waitFor()
+  })
+
   it('have a read model that stopped go on without its event, for a reason', async () => {
     const page = await signedIn('/console/read-models')
     const projector = page.locator('[data-testid=projector][data-name=consent_types]')
