@@ -1,12 +1,7 @@
 import { useAnswer } from './api.mjs'
 import { html } from './markup.mjs'
-import { Answer, Badge, Pages, parameter, Section, Table, When } from './parts.mjs'
+import { Answer, Badge, pagePath, Pages, Section, Table, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
-
-const listOf = (/** @type {string} */ path, /** @type {string} */ name) => {
-  const cursor = parameter(name)
-  return `${path}?limit=50${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
-}
 
 /** Who may do what, and what operators did. Each list needs its own right. */
 export function AccessPage() {
@@ -62,7 +57,7 @@ export function AccessPage() {
 function List({ heading, path, columns }) {
   const { t } = useTexts()
   const name = heading.toLowerCase()
-  const answer = useAnswer(listOf(path, name), { isStill: true })
+  const answer = useAnswer(pagePath(path, name), { isStill: true })
   return html`<${Section} heading=${heading}>
     <${Answer} answer=${answer}>
       ${(/** @type {any} */ page) =>

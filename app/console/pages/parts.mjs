@@ -192,6 +192,16 @@ export function addressWith(changes) {
 
 export const parameter = (/** @type {string} */ name) => new URLSearchParams(location.search).get(name)
 
+/**
+ * The path of a page of a list.
+ *
+ * @param {string} path @param {string} name the parameter of the address that has the cursor
+ */
+export function pagePath(path, name) {
+  const cursor = parameter(name)
+  return `${path}?limit=50${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
+}
+
 /** Links of a list in pages. @param {{ page: { has_more: boolean, next_cursor: string | null }, name: string }} props */
 export function Pages({ page, name }) {
   const { t } = useTexts()

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAnswer } from './api.mjs'
 import { html } from './markup.mjs'
-import { Answer, Badge, ErrorOf, parameter, Section, SubjectLink, Table, timelines, When } from './parts.mjs'
+import { Answer, Badge, ErrorOf, Pages, parameter, Section, SubjectLink, Table, timelines, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
 import { ItemTable } from './work.mjs'
 
@@ -90,8 +90,9 @@ function StageRow({ stage, among }) {
  */
 function Timeline({ kind }) {
   const { t } = useTexts()
-  const [isOpen, setIsOpen] = useState(false)
-  const query = new URLSearchParams({ limit: '100', [`${kind}_id`]: id })
+  const cursor = parameter('timeline')
+  const [isOpen, setIsOpen] = useState(cursor !== null)
+  const query = new URLSearchParams({ limit: '100', [`${kind}_id`]: id, ...(cursor === null ? {} : { cursor }) })
   const answer = useAnswer(isOpen ? `/audit/timeline?${query.toString()}` : null, { isStill: true })
   if (!isOpen)
     return html`<button type="button" onClick=${() => setIsOpen(true)}>${t('Show the audit timeline')}</button>`
@@ -99,15 +100,16 @@ function Timeline({ kind }) {
     <${Answer} answer=${answer}>
       ${(/** @type {import('./api.mjs').Schema<'TimelineItemPage'>} */ page) =>
         html`<${Table}
-          name=${t('The audit timeline')}
-          rows=${page.data}
-          columns=${
-            /** @type {const} */ ([
-              ['When', (/** @type {Item} */ one) => html`<${When} at=${one.recorded_at} />`],
-              ['Name', (/** @type {Item} */ { type }) => html`<code>${type}</code>`],
-            ])
-          }
-        />`}
+            name=${t('The audit timeline')}
+            rows=${page.data}
+            columns=${
+              /** @type {const} */ ([
+                ['When', (/** @type {Item} */ one) => html`<${When} at=${one.recorded_at} />`],
+                ['Name', (/** @type {Item} */ { type }) => html`<code>${type}</code>`],
+              ])
+            }
+          />
+          <${Pages} page=${page} name="timeline" />`}
     </${Answer}>
   </${Section}>`
 }

@@ -1,19 +1,16 @@
 import { useAnswer } from './api.mjs'
 import { html } from './markup.mjs'
-import { Answer, Badge, Pages, parameter, Section, Table, When } from './parts.mjs'
+import { Answer, Badge, pagePath, Pages, Section, Table, When } from './parts.mjs'
 import { useTexts } from './texts.mjs'
 import { Items } from './work.mjs'
 
 /** @typedef {import('./api.mjs').Schema<'EndpointState'>} Endpoint */
 
-const listOf = (/** @type {string} */ list, /** @type {string} */ name) => {
-  const cursor = parameter(name)
-  return `/operations/${list}?limit=50${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
-}
+const listOf = (/** @type {string} */ name) => pagePath(`/operations/${name}`, name)
 
 export function WebhooksPage() {
   const { t, count } = useTexts()
-  const endpoints = useAnswer(listOf('endpoints', 'endpoints'))
+  const endpoints = useAnswer(listOf('endpoints'))
   return html`
     <${Section} heading="Endpoints">
       <${Answer} answer=${endpoints}>
@@ -41,6 +38,6 @@ export function WebhooksPage() {
             <${Pages} page=${page} name="endpoints" />`}
       </${Answer}>
     </${Section}>
-    <${Section} heading="Deliveries"><${Items} path=${listOf('deliveries', 'deliveries')} cursor="deliveries" /></${Section}>
-    <${Section} heading="Notifications"><${Items} path=${listOf('notifications', 'notifications')} cursor="notifications" /></${Section}>`
+    <${Section} heading="Deliveries"><${Items} path=${listOf('deliveries')} cursor="deliveries" /></${Section}>
+    <${Section} heading="Notifications"><${Items} path=${listOf('notifications')} cursor="notifications" /></${Section}>`
 }

@@ -6,6 +6,7 @@ import {
   Answer,
   Badge,
   ErrorOf,
+  pagePath,
   Pages,
   parameter,
   Section,
@@ -25,7 +26,7 @@ export function WorkPage() {
   const { t, count } = useTexts()
   const group = parameter('group')
   const groups = useAnswer(
-    group === null ? '/operations/groups?limit=50' : `/operations/groups/${encodeURIComponent(group)}`,
+    group === null ? pagePath('/operations/groups', 'groups') : `/operations/groups/${encodeURIComponent(group)}`,
   )
   return html`
     <${Section} heading="Failure groups">
@@ -33,38 +34,42 @@ export function WorkPage() {
       <${Answer} answer=${groups}>
         ${(/** @type {any} */ answer) =>
           html`<${Table}
-            name=${t('Failure groups')}
-            rows=${/** @type {Group[]} */ (answer.data ?? [answer])}
-            marks=${(/** @type {Group} */ { id }) => ({ 'data-testid': 'group', 'data-id': id })}
-            columns=${
-              /** @type {const} */ ([
-                ['Work', (/** @type {Group} */ one) => html`<code>${one.process}/${one.step}</code>`],
-                ['Error', (/** @type {Group} */ { error }) => html`<${ErrorOf} error=${error} />`],
-                ['Count', (/** @type {Group} */ one) => count(one.count)],
-                ['Organisations', (/** @type {Group} */ { organisations }) => count(organisations)],
-                ['Since', (/** @type {Group} */ one) => html`<${When} at=${one.first_failed_at} />`],
-                ['Example', (/** @type {Group} */ { example }) => html`<${SubjectLink} subject=${example?.subject} />`],
-                ['Versions', (/** @type {Group} */ { versions }) => versions.join(', ')],
-                ['Retry', (/** @type {Group} */ one) => html`<${RetryOf} of=${one} />`],
-                [
-                  'Action',
-                  (/** @type {Group} */ one) =>
-                    html` <a
-                        href=${addressWith({ group: one.id, cursor: null })}
-                        aria-label=${`${t('Show the items')}: ${one.id}`}
-                        >${t('Show the items')}</a
-                      >
-                      <${RetryAction}
-                        path=${`/operations/groups/${one.id}/retry`}
-                        subject=${one.id}
-                        isKept=${isRetryable(one)}
-                        question="Retry all items of this group?"
-                        done=${groups.reload}
-                      />`,
-                ],
-              ])
-            }
-          />`}
+              name=${t('Failure groups')}
+              rows=${/** @type {Group[]} */ (answer.data ?? [answer])}
+              marks=${(/** @type {Group} */ { id }) => ({ 'data-testid': 'group', 'data-id': id })}
+              columns=${
+                /** @type {const} */ ([
+                  ['Work', (/** @type {Group} */ one) => html`<code>${one.process}/${one.step}</code>`],
+                  ['Error', (/** @type {Group} */ { error }) => html`<${ErrorOf} error=${error} />`],
+                  ['Count', (/** @type {Group} */ one) => count(one.count)],
+                  ['Organisations', (/** @type {Group} */ { organisations }) => count(organisations)],
+                  ['Since', (/** @type {Group} */ one) => html`<${When} at=${one.first_failed_at} />`],
+                  [
+                    'Example',
+                    (/** @type {Group} */ { example }) => html`<${SubjectLink} subject=${example?.subject} />`,
+                  ],
+                  ['Versions', (/** @type {Group} */ { versions }) => versions.join(', ')],
+                  ['Retry', (/** @type {Group} */ one) => html`<${RetryOf} of=${one} />`],
+                  [
+                    'Action',
+                    (/** @type {Group} */ one) =>
+                      html` <a
+                          href=${addressWith({ group: one.id, cursor: null })}
+                          aria-label=${`${t('Show the items')}: ${one.id}`}
+                          >${t('Show the items')}</a
+                        >
+                        <${RetryAction}
+                          path=${`/operations/groups/${one.id}/retry`}
+                          subject=${one.id}
+                          isKept=${isRetryable(one)}
+                          question="Retry all items of this group?"
+                          done=${groups.reload}
+                        />`,
+                  ],
+                ])
+              }
+            />
+            ${group === null && html`<${Pages} page=${answer} name="groups" />`}`}
       </${Answer}>
     </${Section}>
     <${Section} heading="Items">

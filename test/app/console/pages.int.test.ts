@@ -215,6 +215,33 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await page.getByText('AssessmentCompleted').waitFor()
   })
 
+  it('lead to the rest of a timeline', async () => {
+    const { org_id: orgId } = inProcess.platform.credentials
+    const user = { email: 'renamed@example.org', displayName: 'Name 0', userType: 'admin', organisationId: orgId }
+    const { roleId } = await person('timeline@example.org', ['operations:read', 'audit:read'])
+    const created = await expecting(201, administer('/v1/admin/users', { ...user, roleId }))
+    const userId = textAt(created.body, 'id')
+    let position = ''
+    for (let name = 1; name <= 100; name += 1) {
+      const change = await expecting(
+        200,
+        administer(`/v1/admin/users/${userId}`, { displayName: `Name ${name}` }, 'PATCH'),
+      )
+      position = change.headers.get('x-commit-position') ?? ''
+    }
+    const page = await signedIn(`/console/subjects/${userId}?kind=user`, 'timeline@example.org')
+    await page.route('**/audit/timeline*', (route) =>
+      route.continue({ headers: { ...route.request().headers(), 'x-min-commit-position': position } }),
+    )
+    await page.getByRole('button', { name: 'Show the audit timeline' }).click()
+    const shown = page.getByRole('region', { name: 'The audit timeline' })
+    await shown.getByText('UserRegistrationStarted').waitFor()
+    await shown.getByRole('link', { name: 'To the next page' }).click()
+    await shown.getByRole('link', { name: 'To the first page' }).waitFor()
+    await shown.getByText('UserChanged').first().waitFor()
+    expect(await shown.getByText('UserRegistrationStarted').count()).toBe(0)
+  })
+
   it('have a read model verified, and show the outcome', async () => {
     const page = await signedIn('/console/read-models')
     const projector = page.locator('[data-testid=projector][data-name=patients]')
@@ -412,6 +439,24 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await expecting(204, api.call(`/v1/clinical-api/webhook-subscriptions/${textAt(body, 'id')}`, { method: 'DELETE' }))
     await row.waitFor({ state: 'detached' })
     expect(await page.getByTestId('confirm').count()).toBe(0)
+  })
+
+  it('lead to the failure groups behind the first page', async () => {
+    const { api } = inProcess
+    const subscription = { url: `http://127.0.0.1:${await freePort()}/hook`, event_types: ['assessment.failed'] }
+    await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscription }))
+    await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
+    const page = await signedIn('/console')
+    // Pages of one group, because an organisation has few receivers.
+    await page.route('**/operations/groups?limit=50*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=50', 'limit=1') }),
+    )
+    await page.goto(`${baseUrl}/console/work`)
+    const groups = page.getByRole('region', { name: 'Failure groups' })
+    const first = await groups.getByTestId('group').getAttribute('data-id')
+    await groups.getByRole('link', { name: 'To the next page' }).click()
+    await groups.getByRole('link', { name: 'To the first page' }).waitFor()
+    expect(await groups.getByTestId('group').getAttribute('data-id')).not.toBe(first)
   })
 
   it('read the session again by themselves after no answer', async () => {
