@@ -39,6 +39,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Another try may succeed. @param {Refusal} refusal */
+const mayPass = ({ status }) => status === 0 || status === 429 || status >= 500
+
 /** @param {unknown} value @param {string} name @returns {string | undefined} */
 function textIn(value, name) {
   const found = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
@@ -148,21 +151,24 @@ export function useStream(path) {
  * Reads now, and again each five seconds while somebody can see the page.
  *
  * @param {string | null} path null reads nothing
- * @param {{ isStill?: boolean }} [options] `isStill`: only once
+ * @param {{ isStill?: boolean }} [options] `isStill`: only until there is an answer
  * @returns {{ data: any, error: Refusal | undefined, reload: () => void }}
  */
 export function useAnswer(path, { isStill = false } = {}) {
   const [answer, setAnswer] = useState(/** @type {{ path: string | null, data?: any, error?: Refusal }} */ ({ path }))
   const last = useRef(path)
   last.current = path
+  const isOver = useRef(false)
   const load = useCallback(
     async (/** @type {boolean} */ isRefresh) => {
       if (path === null) return
       try {
         const data = await read(path, isRefresh)
+        isOver.current = isStill
         if (last.current === path) setAnswer({ path, data })
       } catch (error) {
         const refusal = error instanceof Refusal ? error : new Refusal(0, 'no-answer')
+        isOver.current = isStill && !mayPass(refusal)
         // What was read before stays, unless the right to it is gone.
         if (last.current === path)
           setAnswer((before) => ({
@@ -172,16 +178,15 @@ export function useAnswer(path, { isStill = false } = {}) {
           }))
       }
     },
-    [path],
+    [path, isStill],
   )
   useEffect(() => {
     void load(false)
-    if (isStill) return
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void load(true)
+      if (document.visibilityState === 'visible' && !isOver.current) void load(true)
     }, refreshMs)
     return () => clearInterval(timer)
-  }, [load, isStill])
+  }, [load])
   const { data, error } = answer.path === path ? answer : { data: undefined, error: undefined }
   return { data, error, reload: () => void load(false) }
 }

@@ -459,6 +459,15 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     expect(await groups.getByTestId('group').getAttribute('data-id')).not.toBe(first)
   })
 
+  it('read a list again by themselves that got no answer', async () => {
+    const page = await signedIn('/console')
+    await page.route('**/operations/actions*', (route) => route.abort(), { times: 1 })
+    await page.goto(`${baseUrl}/console/access`)
+    await page.getByRole('alert').waitFor()
+    await page.getByTestId('action').first().waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   it('read the session again by themselves after no answer', async () => {
     const page = await signedIn('/console')
     await page.route('**/console/session', (route) => route.abort(), { times: 1 })
