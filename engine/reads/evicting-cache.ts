@@ -32,7 +32,9 @@ export interface EvictingCache<Answer> {
 
 interface KeptAnswer<Answer> {
   readonly answer: Answer
-  readonly until: number
+  /** When it was asked for, by two clocks: the one may be set back, the other stands still while a machine sleeps. */
+  readonly askedAt: number
+  readonly askedMs: number
 }
 
 /**
@@ -78,20 +80,24 @@ export async function openEvictingCache<Answer>({
     return isUnbroken
   }
 
+  function isYoung({ askedAt, askedMs }: KeptAnswer<Answer>): boolean {
+    return Math.max(performance.now() - askedMs, Math.abs(now().getTime() - askedAt)) < lifetimeMs
+  }
+
   return {
     async get(group, key, ask) {
       if (!isListening()) return ask()
       const answers = kept.get(group) ?? new Map<string, KeptAnswer<Answer>>()
       const known = answers.get(key)
-      if (known !== undefined && known.until > now().getTime()) return known.answer
+      if (known !== undefined && isYoung(known)) return known.answer
       kept.set(group, answers)
-      const until = now().getTime() + lifetimeMs
+      const asked = { askedAt: now().getTime(), askedMs: performance.now() }
       const answer = await ask()
       // If the group was removed or replaced, an event came meanwhile, and this answer may be older.
       const isStill = isListening() && kept.peek(group) === answers
       if (!isStill || !isKept(answer)) return answer
       if (answers.size >= mostOfGroup) answers.clear()
-      answers.set(key, { answer, until })
+      answers.set(key, { answer, ...asked })
       return answer
     },
     isListening,

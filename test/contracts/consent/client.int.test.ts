@@ -109,6 +109,11 @@ test('an answer is cached for five minutes, separately per patient, organisation
   expect(await asksOf({}, {})).toBe(1)
 })
 
+test('an answer is not cached for longer because the clock was set back', async () => {
+  time = -5 * 60_000
+  expect(await asksOf({}, {})).toBe(1)
+})
+
 test('a patient has at most twenty cached answers, whatever codes are asked for', async () => {
   const codes = Array.from({ length: 19 }, (_, number) => ({ code: `type_${number}` }))
   await asksOf(...codes)
