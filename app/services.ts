@@ -131,7 +131,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         asOfRoutes(app, deps)
         logRoutes(app, deps)
         accessRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
-        exportWriteRoute(app, deps)
+        exportWriteRoute(app, { ...deps, isKnownPatient: isKnownPatient(deps) })
         exportReadRoute(app, deps)
       },
     },

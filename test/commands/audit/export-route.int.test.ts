@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { auditExportsProjector } from '../../../projections/audit/audit-exports.projector.ts'
+import { auditSubjectsProjector } from '../../../projections/audit/audit-subjects.projector.ts'
 import { auditExports } from '../../../streams/audit-export/aggregate.ts'
+import { consents } from '../../../streams/consent/aggregate.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import { openUsersApi, outcomeOf, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
 import { exportFact } from '../../streams/audit-export-facts.ts'
-import { patientFact } from '../../streams/facts.ts'
+import { consentFact, patientFact } from '../../streams/facts.ts'
 
 let api: UsersApi
 let process: UsersProcess
 let headers: Readonly<Record<string, string>>
 beforeAll(async () => {
-  api = await openUsersApi({ services: ['audit'], moreReadModels: [auditExportsProjector] })
+  api = await openUsersApi({ services: ['audit'], moreReadModels: [auditExportsProjector, auditSubjectsProjector] })
   process = await api.startProcess({})
   headers = await api.token(api.world.orgId, ['audit:export', 'audit:read-phi'])
 })
@@ -60,4 +62,12 @@ it('a key is repeated after its export was removed, and begins no second one wit
   const { revision } = await api.world.store.load(target)
   expect(revision).toBe(2n)
   expect(await asked(patientId, randomUUID())).toMatchObject({ status: 202, body: { status: 'running' } })
+})
+
+it('a person of whom only consents are known is exported, and nobody else without a registration', async () => {
+  const patientId = randomUUID()
+  const { orgId } = api.world
+  await api.append(consents.of(orgId, patientId), consentFact('ConsentRecorded', { patientId, organisationId: orgId }))
+  expect(await asked(patientId, randomUUID())).toMatchObject({ status: 202, body: { patient_id: patientId } })
+  expect(outcomeOf(await asked(randomUUID(), randomUUID()))).toBe('404 patient-not-found')
 })
