@@ -94,9 +94,10 @@ export function signInRoutes(app: FastifyInstance, deps: SignInDependencies): vo
   if (identity !== undefined)
     app.get('/console/callback', open, (request, reply) =>
       asPage(request, reply, async () => {
-        const ended = cookieText(cookieName, '', { sameSite: 'Lax', maxAgeSeconds: 0 })
-        reply.header('set-cookie', ended)
         const begun = await begunIn(request)
+        // The callback of another tab leaves the sign-in that this browser began last.
+        if (begun === undefined || begun.state === memberIn(request.query, 'state'))
+          reply.header('set-cookie', cookieText(cookieName, '', { sameSite: 'Lax', maxAgeSeconds: 0 }))
         const account = begun === undefined ? undefined : await identity.accountOf(new URL(request.url, baseUrl), begun)
         const isFirst =
           begun !== undefined && account !== undefined && (await sessions.takeState(begun.state, lifeSeconds))

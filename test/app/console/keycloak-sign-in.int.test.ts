@@ -93,6 +93,15 @@ describe('the sign-in at Keycloak', () => {
     }
   })
 
+  it('completes the last of two that tabs have begun, whichever one is answered first', async () => {
+    const browser = openBrowser(baseUrl)
+    const addresses = [await begin(browser), await begin(browser)]
+    const answers = []
+    for (const address of addresses) answers.push((await browser.get(keycloak.signIn(address, operator))).status)
+    expect(answers).toEqual([403, 200])
+    expect([...browser.cookies.keys()]).toEqual(['__Host-console'])
+  })
+
   it.each([
     ['another issuer', { iss: 'http://127.0.0.1:1/realms/clinic' }],
     ['another audience', { aud: 'another' }],
