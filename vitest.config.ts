@@ -93,8 +93,6 @@ export default defineConfig({
     globalSetup: ['test/support/postgres.ts'],
     setupFiles: ['test/support/after-each-file.ts'],
     pool: 'forks',
-    // Node.js loads the modules, as it does for the program: with the same compile cache, and no second kind of module.
-    experimental: { viteModuleRunner: false },
     // A worker loads the sources once for all its files. Vitest restores mocks and settings after each file.
     isolate: false,
     // For a part, beside other work. The commands that run everything have a machine for themselves, and set more.
