@@ -114,14 +114,23 @@ function Application({ language, onLanguage }) {
     </main>`
 }
 
+/** Null where the browser lets no site store anything. */
+function storage() {
+  try {
+    return localStorage
+  } catch {
+    return null
+  }
+}
+
 function Root() {
   const [language, setLanguage] = useState(() => {
-    const wanted = localStorage.getItem(kept) ?? document.documentElement.lang
+    const wanted = storage()?.getItem(kept) ?? document.documentElement.lang
     return languages.find((known) => known === wanted) ?? 'en'
   })
   const choose = (/** @type {string} */ wanted) => {
-    localStorage.setItem(kept, wanted)
     setLanguage(languages.find((known) => known === wanted) ?? 'en')
+    storage()?.setItem(kept, wanted)
   }
   return html`<${LanguageContext.Provider} value=${language}>
     <${Application} language=${language} onLanguage=${choose} />

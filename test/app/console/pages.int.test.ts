@@ -359,6 +359,16 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Work' }).waitFor()
   })
 
+  it('open in a browser that lets no site store anything', async () => {
+    const page = await openPage()
+    const blocked = `get() { throw new DOMException('denied', 'SecurityError') }`
+    await page.addInitScript(`Object.defineProperty(window, 'localStorage', { ${blocked} })`)
+    await page.goto(`${baseUrl}/console`)
+    await page.getByTestId('sign-in').waitFor()
+    await page.getByTestId('language').selectOption('de')
+    await page.locator('html[lang=de]').waitFor()
+  })
+
   it('can be used with the keyboard alone', async () => {
     const page = await openPage()
     await page.goto(`${baseUrl}/console/development-sign-in`)

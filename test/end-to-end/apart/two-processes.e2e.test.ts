@@ -488,7 +488,7 @@ test('after all projectors were killed, the API and the processor show each read
   for (const instance of watched) {
     const shown = await waitFor(`the ${instance.role} to show it`, async () => {
       const state = await stateOf(instance)
-      return state.unattended.length === names.length ? state : undefined
+      return state.status === 503 && state.unattended.length === names.length ? state : undefined
     })
     const detail = `no process runs ${names.join(', ')}`
     expect(shown).toEqual({
