@@ -12,7 +12,8 @@ import type { AuthDependencies } from '../commands/auth/client-authentication.ts
 import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
 import { authRoutes } from '../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
-import { erasureRoutes, type ErasureDependencies } from '../commands/clinical/erasure-routes.ts'
+import { erasureRoutes } from '../commands/clinical/erasure-routes.ts'
+import type { KnownPatients } from '../commands/clinical/require-patient.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { humanReviewWriteRoutes } from '../commands/human-review/routes.ts'
@@ -256,7 +257,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
 }
 
 /** The index must contain everything recorded until now. */
-function isKnownPatient(deps: ReadDependencies): ErasureDependencies['isKnownPatient'] {
+function isKnownPatient(deps: ReadDependencies): KnownPatients['isKnownPatient'] {
   return async (tenant, id) => {
     await requireCurrent(deps, auditSubjectsProjector)
     return isSubject(deps.pool, { kind: 'patient', id, tenant })

@@ -2,20 +2,20 @@ import { Type } from 'typebox'
 import { ExportRecord, toExportRecord } from '../../contracts/audit/export.ts'
 import { accepted } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { onceByKey } from '../../engine/commands/once-by-key.ts'
 import { Uuid } from '../../platform/http/members.ts'
-import { invalidMember, problem } from '../../platform/http/problems.ts'
+import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { auditExportsProjector } from '../../projections/audit/audit-exports.projector.ts'
 import { auditExports, type AuditExport } from '../../streams/audit-export/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
-import type { ErasureDependencies } from '../clinical/erasure-routes.ts'
-import { requireLivingPatient } from '../clinical/require-patient.ts'
+import { requireLivingPatient, unknownPatient, type KnownPatients } from '../clinical/require-patient.ts'
 import { knownExport, requestExport, runningExport } from './export-decisions.ts'
 
 const RequestExportBody = Type.Object({ patient_id: Uuid }, { $id: 'RequestExportBody', additionalProperties: false })
 
-export function exportWriteRoute(app: ServiceApp, deps: ErasureDependencies): void {
+export function exportWriteRoute(app: ServiceApp, deps: CommandDependencies & KnownPatients): void {
   commandRoute(app, deps, {
     method: 'POST',
     path: '/exports',
@@ -33,12 +33,7 @@ export function exportWriteRoute(app: ServiceApp, deps: ErasureDependencies): vo
       await requireLivingPatient(deps, tenant, patientId)
       const { state } = await deps.store.loadCached(patients.of(tenant, patientId))
       if (state.status !== 'registered' && !(await deps.isKnownPatient(tenant, patientId)))
-        throw invalidMember(
-          '/patient_id',
-          'is not a patient of the organisation',
-          'unknown-patient',
-          'patient-not-found',
-        )
+        throw unknownPatient('/patient_id')
       // The stream is that of the patient, so the key alone would give exports of two patients one id.
       const exportId = keyed.idOf(patientId)
       const command = { exportId, organisationId: tenant, patientId, fingerprint: keyed.fingerprint, now }

@@ -21,11 +21,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isErasing, patientErasures, type PatientErasureState } from '../../streams/patient-erasure/aggregate.ts'
 import { ErasureReason, type PatientErasureEvent } from '../../streams/patient-erasure/events.ts'
 import { approveErasure, cancelErasure, isHeld, placeHold, releaseHold, requestErasure } from './erase-patient.ts'
-
-export interface ErasureDependencies extends CommandDependencies {
-  /** Whether the organisation has a stream about the patient. A consent needs no registration, so the record may be missing. */
-  readonly isKnownPatient: (tenant: TenantId, patientId: string) => Promise<boolean>
-}
+import type { KnownPatients } from './require-patient.ts'
 
 const EraseBody = Type.Object(
   {
@@ -54,7 +50,7 @@ const access = { scopes: ['patients:erase'], alsoOfActor: true } as const
 const shownHold = new Set<PersonalCategory>(['record'])
 
 /** Erasure of a patient, and the legal hold that prevents it. */
-export function erasureRoutes(app: ServiceApp, deps: ErasureDependencies): void {
+export function erasureRoutes(app: ServiceApp, deps: CommandDependencies & KnownPatients): void {
   const { store, vault, configuration, isKnownPatient } = deps
   const { erasureApprovals, backupRetentionDays } = configuration
 

@@ -1,8 +1,13 @@
-import { invalidMember, problem } from '../../platform/http/problems.ts'
+import { invalidMember, problem, type Problem } from '../../platform/http/problems.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { loadSufficient } from '../../engine/commands/execute.ts'
+
+export interface KnownPatients {
+  /** Whether the organisation has a stream about the patient. A consent needs no registration, so the record may be missing. */
+  readonly isKnownPatient: (tenant: TenantId, patientId: string) => Promise<boolean>
+}
 
 /** Longer than any request takes. A registration that is not revoked by then stays. */
 const requestMs = 3_600_000
@@ -29,9 +34,12 @@ export async function requirePatient(
       known.status === 'registered' &&
       (known.person?.identifiers.length === 0 || now().getTime() - Date.parse(known.registeredAt) > requestMs),
   )
-  if (state.status !== 'registered')
-    throw invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
+  if (state.status !== 'registered') throw unknownPatient(pointer)
   return state.patientId
+}
+
+export function unknownPatient(pointer: string): Problem {
+  return invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
 }
 
 /**

@@ -26,16 +26,16 @@ export async function readPostmasterFile(clusterDir: string): Promise<Postmaster
 export async function endStalePostmaster(clusterDir: string): Promise<void> {
   const found = await readPostmasterFile(clusterDir)
   if (found === undefined) return
-  if (!isAlive(found.pid)) return endOrphans(clusterDir)
+  if (!send(found.pid, 0)) return endOrphans(clusterDir)
   if (!(await isOurPostmaster(found.pid, clusterDir))) {
     // First, because a start without the file looks for none.
     await endOrphans(clusterDir)
     return rm(join(clusterDir, 'postmaster.pid'), { force: true })
   }
   // It may end meanwhile: its watcher stops it, too.
-  isAlive(found.pid, 'SIGINT')
+  send(found.pid, 'SIGINT')
   if (await gone(found.pid, FAST_SHUTDOWN_MS)) return
-  isAlive(found.pid, 'SIGQUIT')
+  send(found.pid, 'SIGQUIT')
   if (await gone(found.pid, IMMEDIATE_SHUTDOWN_MS)) return
   throw new Error(
     `embedded postgres cannot start: an earlier one (process ${found.pid}) on ${clusterDir} does not stop`,
@@ -51,7 +51,7 @@ async function endOrphans(clusterDir: string): Promise<void> {
   for (let left = await orphansOf(clusterDir); left.length > 0; left = await orphansOf(clusterDir)) {
     if (performance.now() > deadline)
       throw new Error(`embedded postgres cannot start: process ${left[0]} of an earlier one does not end`)
-    for (const pid of left) isAlive(pid, 'SIGKILL')
+    for (const pid of left) send(pid, 'SIGKILL')
     await sleep(POLL_MS)
   }
 }
@@ -70,14 +70,14 @@ async function orphansOf(clusterDir: string): Promise<number[]> {
 async function gone(pid: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs
   while (performance.now() < deadline) {
-    if (!isAlive(pid)) return true
+    if (!send(pid, 0)) return true
     await sleep(POLL_MS)
   }
   return false
 }
 
-/** Whether there is such a process. It gets the signal. */
-function isAlive(pid: number, signal: NodeJS.Signals | 0 = 0): boolean {
+/** Sends a signal; 0 only looks. False if there is no such process. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, signal)
     return true

@@ -82,6 +82,15 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]))
   }
 
+  /** The read model stops at an event, as if it could not handle it. */
+  function failConsentTypes() {
+    return pool.query(
+      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'ConsentTypeCreated',
+         failed_category = 'consent_type', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
+       where name = 'consent_types'`,
+    )
+  }
+
   async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
     const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
     context.setDefaultTimeout(120_000)
@@ -268,11 +277,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
     const projector = page.locator('[data-testid=projector][data-name=consent_types]')
     await projector.waitFor()
     expect(await projector.getByTestId('action-skip').count()).toBe(0)
-    await pool.query(
-      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'ConsentTypeCreated',
-         failed_category = 'consent_type', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
-       where name = 'consent_types'`,
-    )
+    await failConsentTypes()
     await projector.getByTestId('action-retry').waitFor()
     await projector.getByTestId('action-skip').click()
     expect(await projector.getByTestId('confirm').isDisabled()).toBe(true)
@@ -290,11 +295,7 @@ describe.skipIf(browserPath === undefined)('the pages of the console', () => {
   it('drop a question when its action is not offered any more, instead of asking for another one', async () => {
     const page = await signedIn('/console/read-models')
     const projector = page.locator('[data-testid=projector][data-name=consent_types]')
-    await pool.query(
-      `update runtime.projectors set status = 'failed', failed_event_id = gen_random_uuid(), failed_event_type = 'ConsentTypeCreated',
-         failed_category = 'consent_type', failed_commit = commit_position, failed_prepare = prepare_position, failed_reason = 'planted'
-       where name = 'consent_types'`,
-    )
+    await failConsentTypes()
     await projector.getByTestId('action-retry').click()
     await projector.getByTestId('confirm').waitFor()
     await pool.query(

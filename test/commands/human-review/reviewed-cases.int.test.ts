@@ -443,7 +443,7 @@ describe('the case of an open task', () => {
     expect(await statusOf(story)).toBe('open')
   })
 
-  test('takes no close if the patient was erased, as any route about the patient', async () => {
+  test('is not closed if its patient was erased: the answer is a 410', async () => {
     const story = await givenReview('erased')
     expect(refusalOf(await h.call('POST', `/tasks/${story.taskId}/claim`, ada))).toBe('410 subject-erased')
     expect(refusalOf(await close(story))).toBe('410 subject-erased')
